@@ -1,9 +1,9 @@
 # pardd: how it is built, tried and installed.  `make help` lists the targets.
 #
-# It is run in the folder of the sources.  What configure was run in elsewhere
+# It is run in the directory of the sources.  What configure was run in elsewhere
 # has a Makefile that calls this one, with CONFIG and BUILD there.
 #
-# There is no list of files to keep: what lies in src, one folder down too, in
+# There is no list of files to keep: what lies in src, one directory down too, in
 # tests/unit and tests/tools is built.  The rules stand once, in `define variant`, and are made
 # for $(BUILD), and with sanitizers for $(BUILD)/asan and $(BUILD)/tsan.
 #
@@ -158,7 +158,7 @@ $(BUILD)/tools/lines: $(LINES) tests/random/random.h $(CONFIG)/config.mk Makefil
 
 # They stand in for functions of the C library under each of their names, which
 # the checked ones and those for large files would rename.  The larger ones have
-# more files, in a folder.
+# more files, in a directory.
 define shim
 $(BUILD)/tools/$(1).so: tests/tools/$(1).c $(wildcard tests/tools/$(1)/*.[ch]) \
     tests/tools/preload.h $(CONFIG)/config.mk Makefile
@@ -388,7 +388,7 @@ clean mostlyclean:
 	    coverage mutants portability distcheck deb rpm completion) $(COMPLETIONS)
 	@[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
-# In a folder of its own, the Makefile there too.
+# In a directory of its own, the Makefile there too.
 distclean maintainer-clean: clean
 	rm -rf $(addprefix $(CONFIG)/config.,mk h log) $(BUILD)/scsi-lab \
 	    $(BUILD)/fuzz $(BUILD)/bench.md $(CONFIG)/pardd-*.tar.gz \

@@ -12,7 +12,7 @@ none='CC=true'
 # shellcheck disable=SC2034 # it is the limit of "it": a build takes its time
 limit=1200
 
-# sources: a copy, in the folder src
+# sources: a copy, in the directory src
 sources()
 {
 	mkdir src && cp -r "$top"/{configure,Makefile,NEWS,src,include,man,packaging} src
@@ -44,7 +44,7 @@ wrong()
 }
 it "says that there is no such compiler" wrong CC=no-such-cc 'CC=no-such-cc: no such command'
 it "does not know every option" wrong --speed 'unrecognized option: --speed'
-it "does not take a folder that is relative" wrong --prefix=usr 'absolute directory name for --prefix: usr'
+it "does not take a directory that is relative" wrong --prefix=usr 'absolute directory name for --prefix: usr'
 it "does not take any name for a variable" wrong 'A-B=1' 'invalid variable name: A-B'
 it "misses the value of an option that needs one" wrong --prefix 'missing argument to --prefix'
 it "does not take two sanitizers that exclude each other" eval \
@@ -232,7 +232,7 @@ bytes()
 {
 	(cd "$1" && find . -type f | sed 's,^\./,,' | sort)
 }
-# build_there: in the folder there.  Objects of the program that is tried stand for most
+# build_there: in the directory there.  Objects of the program that is tried stand for most
 # where they can be linked: not those that count what runs.  All would take long.
 build_there()
 {
@@ -263,7 +263,7 @@ install_here()
 	    [[ ! -e $scratch/case/there && ! -e config.mk && ! -e config.h && ! -e config.log ]]
 }
 it "builds elsewhere, installs below DESTDIR, and takes all of it away again" install_here
-# As packagers build: in a folder of its own, with nothing but configure and make.
+# As packagers build: in a directory of its own, with nothing but configure and make.
 # Objects of the build before stand for most, for it takes long.
 vpath()
 {
@@ -279,7 +279,7 @@ vpath()
 	    exits 0 make distclean && [[ $(echo *) = 'err out' ]] &&
 	    [[ $(cd .. && find other | sort) = "$before" ]]
 }
-it "makes the same bytes in a folder of its own, under another name, and strips them" vpath
+it "makes the same bytes in a directory of its own, under another name, and strips them" vpath
 tarball()
 {
 	local name
@@ -327,4 +327,4 @@ newer()
 	    exits 0 make $one && grep -q sanitizers out && [[ -s $one ]] &&
 	    grep -qx 'prefix = /opt/x' config.mk && grep -qx 'CFLAGS = -O0' config.mk
 }
-it "configures again, as it was told, when configure is newer, in a folder with a blank in its name" newer
+it "configures again, as it was told, when configure is newer, in a directory with a blank in its name" newer

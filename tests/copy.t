@@ -338,7 +338,7 @@ nothing()
 	return 1
 }
 # cgroup MIB: a group whose processes may have so much memory, page cache
-# included; its folder in $group
+# included; its directory in $group
 cgroup()
 {
 	local root

@@ -220,7 +220,7 @@ inode_lost()
 	    rescued 100 $((block * 1024 + byte))+512 && told && hits '["/dir/a file"] false'
 }
 it "... also where its inode was lost" inode_lost
-# What is in a folder that was lost has no name any more.
+# What is in a directory that was lost has no name any more.
 folder_lost()
 {
 	local ino
@@ -229,7 +229,7 @@ folder_lost()
 	    says '; these files are affected, and maybe more:$' && says '^pardd: this names the affected files:$' &&
 	    hits "[\"/dir\",\"<$ino>\"] false"
 }
-it "... as far as their folders can be read" folder_lost
+it "... as far as their directories can be read" folder_lost
 # At the first of them grep sees no line begin.
 many_files()
 {

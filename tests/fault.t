@@ -504,7 +504,7 @@ for thr in $(few 1 4 16); do
 done
 it "flushes again after EINTR" unseen \
     'on=dst op=flush fail=EINTR times=3' '\(fdatasync\|fsync\)'
-it "flushes the folder again after EINTR" unseen \
+it "flushes the directory again after EINTR" unseen \
     'on=. op=flush fail=EINTR times=3' '\(fdatasync\|fsync\)'
 it "takes reads that overtake each other" \
     unseen "$src sleep=3 every=4 SEED fail=EINTR" read bpt=8 thr=16

@@ -61,7 +61,7 @@ detached()
 	[[ -z $(losetup --associated "$1") ]]
 }
 
-# fill: large and small files, folders, and gaps where others were.  The small ones
+# fill: large and small files, directories, and gaps where others were.  The small ones
 # without a process for each.
 fill()
 {

@@ -353,7 +353,7 @@ journal()
 	map img && is dirty journal && nothing_free
 }
 # What mtools and many a camera leave when they are stopped: a file is in its
-# folder, and not yet in the table; and they mark nothing.
+# directory, and not yet in the table; and they mark nothing.
 no_mark()
 {
 	local fats=$(($3 * 2))
@@ -370,7 +370,7 @@ no_marks()
 	local first=1
 	no_mark fat12 5M 8 -s 4 && no_mark fat16 20M 40 -s 4 && first=32 && no_mark fat32 40M 600 -s 1
 }
-! command -v mkfs.fat mcopy >/dev/null || it "does not believe a FAT whose folders have what it calls free" no_marks
+! command -v mkfs.fat mcopy >/dev/null || it "does not believe a FAT whose directories have what it calls free" no_marks
 no_mark_exfat()
 {
 	local heap

@@ -20,7 +20,7 @@ content()
 {
 	awk -v id="$1" -v n="$2" 'BEGIN { while (n-- > 0) printf "@@%08d%501s\n", id, "" }'
 }
-# tree: the same in a folder, of 4 KiB to 100 KiB, so that nothing is written anew
+# tree: the same in a directory, of 4 KiB to 100 KiB, so that nothing is written anew
 # when there is more
 tree()
 {
@@ -112,7 +112,7 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 	}
 	it "names the files of an NTFS" ntfs
 	it "... with small clusters" mounted ntfs ntfs 16M -c 512
-	# What ntfscluster says of clusters here and there, folders too; not of
+	# What ntfscluster says of clusters here and there, directories too; not of
 	# $MFT, which others are hit with.
 	as_ntfscluster()
 	{
@@ -139,7 +139,7 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 		(echo more; echo "$1") >want
 		names ntfs "${@:2}" >got && alike
 	}
-	# What a folder's index calls it.
+	# What a directory's index calls it.
 	records()
 	{
 		local folder at
@@ -151,7 +151,7 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 fi
 if can_loop && command -v mkfs.xfs >/dev/null; then
 	it "names the files of an XFS, whose inodes are large" mounted xfs xfs 320M -i size=2048
-	it "... with small blocks, and larger ones of folders" mounted xfs xfs 320M -b size=1024 -n size=8192
+	it "... with small blocks, and larger ones of directories" mounted xfs xfs 320M -b size=1024 -n size=8192
 fi
 # What a snapshot holds is hit there, too, also what has been removed since.
 snapshots()
@@ -199,7 +199,7 @@ with_mtools()
 	    [[ $(mshowfat -i img "::/$(path 1)") = *'<'*'<'*'<'* ]] || fail "it lies in one piece" || return
 	told vfat all
 }
-# Clusters of a folder, as mshowfat has them; of the table one copy is enough,
+# Clusters of a directory, as mshowfat has them; of the table one copy is enough,
 # and without both that file is hit which needs it.
 fat_parts()
 {

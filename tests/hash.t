@@ -484,7 +484,7 @@ in_the_way()
 	"$blocks" make src 5000 && mkdir sums.pardd.tmp && refused 'written as .pardd.tmp first' \
 	    if=src of=dst hash=md5 hashfile=sums && [[ ! -e dst ]]
 }
-it "refuses to write it by way of a folder" in_the_way
+it "refuses to write it by way of a directory" in_the_way
 output()
 {
 	"$blocks" make src 5000 && status=0 &&

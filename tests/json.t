@@ -406,7 +406,7 @@ for key in json log; do
 	it "$key= follows no symbolic link" not_there link "$key=link" if=src of=new
 	it "$key= is not made among the devices" not_there "device file" "$key=/dev/pardd-$key" if=src of=new
 	it "$key= is no device" not_there "device file" "$key=/dev/null" if=src of=new
-	it "$key= is no folder" not_there regular "$key=dir" if=src of=new
+	it "$key= is no directory" not_there regular "$key=dir" if=src of=new
 	it "$key= must be possible before the target is made" not_there nowhere "$key=nowhere/x" if=src of=new
 done
 it "json= and log= are two files" not_there json json=both log=both if=src of=new

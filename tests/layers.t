@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Which folder may use which: the layers of src/README.md, lowest first.
+# Which directory may use which: the layers of src/README.md, lowest first.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# once is enough
 
-# The folders in the order of src/README.md.
+# The directories in the order of src/README.md.
 floors=$(sed -n 's,^    \([a-z]*\)/ .*,\1,p' "$top/src/README.md" | tr '\n' ' ')
 
 named()
@@ -12,7 +12,7 @@ named()
 	diff <(tr ' ' '\n' <<<"$floors" | grep . | sort) \
 	    <(cd "$top/src" && printf '%s\n' */ | tr -d / | sort)
 }
-it "lists every folder in src/README.md, and no other" named
+it "lists every directory in src/README.md, and no other" named
 # At the top lies what is given, and nothing that a run by hand has left there.
 top_level()
 {
@@ -26,7 +26,7 @@ else
 	skip "no git checkout" "has at the top what is given, and nothing else"
 fi
 
-# What a file includes of another folder lies below it, or in it.
+# What a file includes of another directory lies below it, or in it.
 includes()
 {
 	! (cd "$top" && grep -rnoE '^#include "[a-z]+/' src/*/ include/*/) |
@@ -34,7 +34,7 @@ includes()
 	BEGIN { n = split(floors, f, " "); for (i = 1; i <= n; i++) at[f[i]] = i }
 	!($2 in at) || !($(NF - 1) in at) || at[$(NF - 1)] > at[$2]' | grep .
 }
-it "includes nothing from a folder above" includes
+it "includes nothing from a directory above" includes
 
 # The same of what it calls, whatever it has declared; and no loop within.
 symbols()
@@ -60,7 +60,7 @@ calls()
 	}
 	END { exit bad }' table table
 }
-it "calls nothing in a folder above" calls
+it "calls nothing in a directory above" calls
 loops()
 {
 	calls >/dev/null

@@ -22,7 +22,7 @@
 # Environment: BUILD (default build), VARIANT (plain, asan, tsan), LONG=1, LIMIT;
 # TIMES=1 prints the time of each case; STOP=1 stops at the first failure.
 # CASES is a file with the sentences of the cases to run, others are left out; RAN
-# is a folder that records what each case ran (see mutants/run).
+# is a directory that records what each case ran (see mutants/run).
 
 # A shell cannot restore signals that our parent ignores (nohup, CI), and what it
 # starts ignores them, too.
@@ -409,7 +409,7 @@ until_true()
 	fail "waited in vain: $*"
 }
 
-# aside COMMAND...: start it in a folder of its own, for what mostly waits;
+# aside COMMAND...: start it in a directory of its own, for what mostly waits;
 # all_well: wait for all of these, each has succeeded
 begun=()
 aside()
@@ -550,7 +550,7 @@ can_iscsi()
 	command -v tgtd tgtadm && ! "$pardd" if=iscsi:// of=. 2>&1 | grep 'built without'
 } >/dev/null 2>&1
 
-# ceph: use a librbd whose cluster is this folder, see tests/tools/fakerbd.c
+# ceph: use a librbd whose cluster is this directory, see tests/tools/fakerbd.c
 ceph()
 {
 	mkdir -p lib && ln -sf "$tools/fakerbd.so" lib/librbd.so.1 &&

@@ -372,7 +372,7 @@ shrinks()
 }
 it "ends when the source ends early, with the map" shrinks
 
-# The folder of the map is renamed meanwhile, and another is there, with a map.
+# The directory of the map is renamed meanwhile, and another is there, with a map.
 moved()
 {
 	local map=maps/map
@@ -391,11 +391,11 @@ moved_with_bad()
 	moved 52 'on=src op=read at=1572864+512 fail=EIO;' && is - 1572864+512 moved/map &&
 	    is + 0+1572864,1573376+523776 moved/map && same <(head -c 1572864 src) <(head -c 1572864 dst)
 }
-it "saves the map in the folder that it was in, wherever that is now" moved_away
+it "saves the map in the directory that it was in, wherever that is now" moved_away
 it "... with bad blocks" moved_with_bad
 # -------------------------------------------------------- the order of things
 
-# flush, map, fsync, .bak, rename, folder: for each map but the first
+# flush, map, fsync, .bak, rename, directory: for each map but the first
 order()
 {
 	stuff && strace -f -qq -y -o trace -e trace=fdatasync,fsync,/^rename,pwritev2,pwrite64 \

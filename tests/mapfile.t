@@ -141,7 +141,7 @@ bak_folder()
 	    refused "map\.$1 is a directory" if=src of=dst map=map && same dst old &&
 	    same map before && rmdir "map.$1" && [[ $(echo map*) = map ]]
 }
-it "stops before the first byte when .bak is a folder" bak_folder bak
+it "stops before the first byte when .bak is a directory" bak_folder bak
 it "... and when .pardd.tmp is one" bak_folder pardd.tmp
 
 # ------------------------------------------------------------- what is no place
@@ -166,7 +166,7 @@ folder()
 {
 	stuff && mkdir map && unusable 101 'not a regular file'
 }
-it "refuses a folder" folder
+it "refuses a directory" folder
 fifo()
 {
 	stuff && mkfifo map && unusable 101 'not a regular file' && [[ -p map ]]
@@ -191,13 +191,13 @@ nowhere()
 {
 	stuff && exits 52 "$pardd" if=src of=dst map=no/map && one_line 'no/map' && same dst old
 }
-it "refuses a folder that is missing" nowhere
+it "refuses a directory that is missing" nowhere
 a_folder()
 {
 	stuff && mkdir dir && refused 'dir/ is not a regular file' if=src of=dst map=dir/ &&
 	    refused 'dir/ is not a regular file' if=src of=dst map=dir/ -d && same dst old
 }
-it "refuses a folder for a map" a_folder
+it "refuses a directory for a map" a_folder
 long()
 {
 	local name
@@ -228,7 +228,7 @@ if ((EUID == 0)) && command -v setpriv >/dev/null && (
 	    --clear-groups "$pardd" -V
 ) >/dev/null 2>&1; then
 	it "stops before the first byte when the map cannot be read" unreadable
-	it "stops before the first byte when its folder cannot be written" read_only
+	it "stops before the first byte when its directory cannot be written" read_only
 else
 	skip "not root, or no setpriv" "stops when the map cannot be read"
 fi

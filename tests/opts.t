@@ -114,7 +114,7 @@ it "tells what reads from the web" usage ' knows: curl -f URL \| pardd of=\.\.\.
 it "tells of the disk of another machine" usage 'nbdkit -s file DISK .* is a disk of another machine; for' if=/dev/null of=host:/dev/sda
 it "tells that of neither for what is like none of them" eval \
     'usage " knows; for a file" if=/dev/null of=http://a/b && usage " knows; for a file" if=nbdx://a of=dst'
-# With a folder before it, or where there is one, it is a file.
+# With a directory before it, or where there is one, it is a file.
 colon()
 {
 	echo a >a:b && exits 0 "$pardd" if=a:b of=./c:d && exits 0 "$pardd" if=a:b of="$PWD/e:f" &&

@@ -48,7 +48,7 @@ onto_file()
 {
 	"$blocks" make dst $size 9 && cp dst old && traced 3 thr=4 bpt=32 "$@" &&
 	    { cut_off || fail "$(cat found)"; } && enough && blind SYNC 'finished is not there' &&
-	    blind TEMP 'not whole' && blind FOLDER 'no map'
+	    blind TEMP 'not whole' && blind DIRECTORY 'no map'
 }
 it "has a true map after each of $cuts power cuts" onto_file
 it "... with 16 workers, and small requests" onto_file thr=16 bpt=8
@@ -57,7 +57,7 @@ new_file()
 	local dst=folder/dst
 	: >old
 	mkdir folder
-	traced 5 thr=4 bpt=32 && { cut_off || fail "$(cat found)"; } && enough && blind FOLDER .
+	traced 5 thr=4 bpt=32 && { cut_off || fail "$(cat found)"; } && enough && blind DIRECTORY .
 }
 it "... with a target that it creates" new_file
 onto_disk()

@@ -27,7 +27,7 @@ disk()
 	    disks+=${disks:+,}$dev
 }
 
-# part FIRST LAST: those lines, in a folder with disks of its own
+# part FIRST LAST: those lines, in a directory with disks of its own
 part()
 {
 	local disks='' mem size

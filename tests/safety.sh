@@ -180,7 +180,7 @@ taken()
 	    status=none
 	as_it_was
 }
-# without FOLDERS COMMAND...: where nothing is in these folders, as in a chroot
+# without FOLDERS COMMAND...: where nothing is in these directories, as in a chroot
 without()
 {
 	unshare -m --propagation private sh -c 'for folder in $0; do

@@ -103,7 +103,7 @@ once()
 {
 	FAULT_LOG_ALL=1 hurt "on=$PWD/src op=read times=0 fail=EIO" "$@" && read_once 4195304
 }
-# The case is in a folder of its own, in memory, which hurt makes.
+# The case is in a directory of its own, in memory, which hurt makes.
 once_hurt()
 {
 	in_memory && "$blocks" make src 4195304 && "$blocks" make b 1M 3 || return

@@ -23,13 +23,13 @@ const char *path_base(const char *path);
  * Open the directory of a path; "how" is O_PATH or O_RDONLY, and *base is set
  * to path_base.  Returns a descriptor that the caller closes, or -1 with errno.
  */
-int path_folder(const char *path, int how, const char **base);
+int path_dir(const char *path, int how, const char **base);
 
 /*
- * Say which directory of a path is missing, after path_folder has failed with
+ * Say which directory of a path is missing, after path_dir has failed with
  * ENOENT; "key" is the operand, or "", and "what" names the file.  Returns -1.
  */
-int path_no_folder(const char *path, const char *key, const char *what,
+int path_no_dir(const char *path, const char *key, const char *what,
     struct fault *f);
 
 /*

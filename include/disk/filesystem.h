@@ -10,10 +10,11 @@
 #include <sys/types.h>
 
 /*
- * A file with its st_dev: "name" in "folder", or "folder" itself if that is "".
+ * A file with its st_dev: "name" in "directory", or "directory" itself if that
+ * is "".
  */
 struct located {
-	int		 folder;	/* a descriptor, or AT_FDCWD */
+	int		 directory;	/* a descriptor, or AT_FDCWD */
 	const char	*name;
 	dev_t		 dev;
 	ino_t		 ino;		/* must still be the same */

@@ -23,7 +23,7 @@ enum layer {
  * directory has no absolute name, or there is none.
  */
 int overlay_layers(const char *options,
-    int (*each)(const char *folder, enum layer, void *arg), void *arg);
+    int (*each)(const char *directory, enum layer, void *arg), void *arg);
 
 struct overlaid {
 	bool		 fleeting;	/* mounted volatile: nothing is

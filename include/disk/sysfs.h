@@ -37,7 +37,7 @@ uint64_t sysfs_number(int dir, const char *name);
  * Read the number of the device whose directory this is; 0 if it has no node,
  * with errno as from sysfs_text.
  */
-dev_t sysfs_node(int dir, const char *folder);
+dev_t sysfs_node(int dir, const char *directory);
 
 /* Parse "8:17" at *s, and move *s past it; false if it is something else. */
 bool sysfs_pair(char **s, dev_t *node);
@@ -47,12 +47,12 @@ bool sysfs_pair(char **s, dev_t *node);
  * -1 with errno; sysfs_forget frees the list.
  */
 struct dirent;
-int sysfs_entries(int dir, const char *folder, struct dirent ***list);
+int sysfs_entries(int dir, const char *directory, struct dirent ***list);
 void sysfs_forget(struct dirent **list, int n);
 
 /*
  * The first entry by name; "" if there is none.  Returns 0 or an errno value.
  */
-int sysfs_first(int dir, const char *folder, char *name, size_t room);
+int sysfs_first(int dir, const char *directory, char *name, size_t room);
 
 #endif

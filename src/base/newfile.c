@@ -98,9 +98,9 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 	*n = (struct newfile){ .key = key, .path = path, .dir = -1, .fd = -1 };
 	if (path == NULL)
 		return 0;
-	n->dir = path_folder(path, O_RDONLY, &n->base);
+	n->dir = path_dir(path, O_RDONLY, &n->base);
 	if (n->dir < 0 && errno == ENOENT)
-		return path_no_folder(path, key, path, f);
+		return path_no_dir(path, key, path, f);
 	if (n->dir < 0)
 		return wrong(f, n, errno);
 	if (look(n, f) == 0)

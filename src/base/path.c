@@ -21,52 +21,52 @@ path_base(const char *path)
 }
 
 int
-path_folder(const char *path, int how, const char **base)
+path_dir(const char *path, int how, const char **base)
 {
 	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX] = ".";
+	char directory[PATH_MAX] = ".";
 	size_t len;
 
 	*base = path_base(path);
 	if (slash != NULL) {
 		len = slash == path ? 1 : (size_t)(slash - path);
-		if (len >= sizeof(folder)) {
+		if (len >= sizeof(directory)) {
 			errno = ENAMETOOLONG;
 			return -1;
 		}
-		memcpy(folder, path, len);
-		folder[len] = '\0';
+		memcpy(directory, path, len);
+		directory[len] = '\0';
 	}
-	return open(folder, how | O_DIRECTORY | O_CLOEXEC);
+	return open(directory, how | O_DIRECTORY | O_CLOEXEC);
 }
 
 int
-path_no_folder(const char *path, const char *key, const char *what,
+path_no_dir(const char *path, const char *key, const char *what,
     struct fault *f)
 {
-	char folder[PATH_MAX] = ".";
+	char directory[PATH_MAX] = ".";
 	const char *slash = path;
 	size_t len;
 
 	while (*slash != '\0' && (slash = strchr(slash + 1, '/')) != NULL) {
 		len = (size_t)(slash - path);
-		memcpy(folder, path, len);
-		folder[len] = '\0';
-		if (faccessat(AT_FDCWD, folder, F_OK, 0) != 0)
+		memcpy(directory, path, len);
+		directory[len] = '\0';
+		if (faccessat(AT_FDCWD, directory, F_OK, 0) != 0)
 			break;
 	}
 	return fault_set(f, status_errno(ENOENT), "%s%s%s: there is no "
-	    "directory %s", key, key[0] != '\0' ? "=" : "", what, folder);
+	    "directory %s", key, key[0] != '\0' ? "=" : "", what, directory);
 }
 
 int
 path_for_new(const char *path, const char *what, struct fault *f)
 {
 	const char *base;
-	int dir = path_folder(path, O_RDONLY, &base);
+	int dir = path_dir(path, O_RDONLY, &base);
 
 	if (dir < 0 && errno == ENOENT)
-		return path_no_folder(path, "", what, f);
+		return path_no_dir(path, "", what, f);
 	if (dir < 0)
 		return fault_errno(f, errno, "%s", what);
 	if (among_devices(dir))
@@ -115,10 +115,10 @@ below(int dir, const struct stat *dev)
 bool
 among_devices(int dir)
 {
-	struct stat folder, dev, root;
+	struct stat directory, dev, root;
 
-	if (fstat(dir, &folder) != 0 || stat("/dev", &dev) != 0 ||
-	    stat("/", &root) != 0 || folder.st_dev != dev.st_dev)
+	if (fstat(dir, &directory) != 0 || stat("/dev", &dev) != 0 ||
+	    stat("/", &root) != 0 || directory.st_dev != dev.st_dev)
 		return false;
 	return dev.st_dev != root.st_dev || below(dir, &dev) != 0;
 }

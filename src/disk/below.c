@@ -303,20 +303,21 @@ static int
 each(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg, int depth)
 {
 	int dir = sysfs_open("block", node), n, i, got = 0;
-	const char *folder = "slaves";
+	const char *directory = "slaves";
 	struct dirent **list;
 	char path[300];
 	dev_t member;
 
 	if (dir < 0)
 		return 0;
-	n = sysfs_entries(dir, folder, &list);
+	n = sysfs_entries(dir, directory, &list);
 	if (n < 0) {			/* a partition has none itself */
-		folder = "../slaves";
-		n = sysfs_entries(dir, folder, &list);
+		directory = "../slaves";
+		n = sysfs_entries(dir, directory, &list);
 	}
 	for (i = 0; i < n && got == 0; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory,
+		    list[i]->d_name);
 		member = sysfs_node(dir, path);
 		if (member != 0)
 			got = fn(member, list[i]->d_name, arg);

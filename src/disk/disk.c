@@ -83,9 +83,9 @@ place(int *err, int dir, const char *name)
 
 /* Read the number of a device, if it has one. */
 static dev_t
-node_of(int *err, int dir, const char *folder)
+node_of(int *err, int dir, const char *directory)
 {
-	dev_t node = sysfs_node(dir, folder);
+	dev_t node = sysfs_node(dir, directory);
 
 	if (node == 0)
 		note(err, errno != 0 ? errno : ENODATA);
@@ -100,7 +100,7 @@ last_part(const char *path, char *name, size_t room)
 
 /* The target of the link of a node, or "". */
 static bool
-device_folder(const char *kind, dev_t node, char *path, size_t room)
+device_dir(const char *kind, dev_t node, char *path, size_t room)
 {
 	char link[64];
 	ssize_t n;
@@ -116,7 +116,7 @@ device_folder(const char *kind, dev_t node, char *path, size_t room)
 static void
 real_name(struct disk *d, char *path, size_t room)
 {
-	if (!device_folder("block", d->node, path, room))
+	if (!device_dir("block", d->node, path, room))
 		note(&d->err, errno);
 	last_part(path, d->name, sizeof(d->name));
 }
@@ -327,10 +327,10 @@ disk_of_block(dev_t node, struct disk *d)
 static dev_t
 nvme_sibling(int dir, dev_t node)
 {
-	char folder[PATH_MAX], name[256], sibling[256];
+	char directory[PATH_MAX], name[256], sibling[256];
 
-	device_folder("char", node, folder, sizeof(folder));
-	last_part(folder, name, sizeof(name));
+	device_dir("char", node, directory, sizeof(directory));
+	last_part(directory, name, sizeof(name));
 	return strncmp(name, "ng", 2) == 0 ? beside(dir, name, "nvme", sibling,
 	    sizeof(sibling)) : 0;
 }
@@ -501,7 +501,7 @@ disk_parts(dev_t whole, struct disk_part **parts, size_t *n)
 
 /* List the nodes in a directory of a node: slaves, or holders. */
 static int
-nodes_in(dev_t node, const char *folder, dev_t *got, size_t room, size_t *n)
+nodes_in(dev_t node, const char *directory, dev_t *got, size_t room, size_t *n)
 {
 	int dir = sysfs_open("block", node), all, i, err = 0;
 	struct dirent **list;
@@ -510,7 +510,7 @@ nodes_in(dev_t node, const char *folder, dev_t *got, size_t room, size_t *n)
 	*n = 0;
 	if (dir < 0)
 		return errno;
-	all = sysfs_entries(dir, folder, &list);
+	all = sysfs_entries(dir, directory, &list);
 	if (all < 0 && errno != ENOENT)		/* a partition has none */
 		err = errno;
 	for (i = 0; i < all && err == 0; i++) {
@@ -518,7 +518,8 @@ nodes_in(dev_t node, const char *folder, dev_t *got, size_t room, size_t *n)
 			err = E2BIG;
 			break;
 		}
-		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory,
+		    list[i]->d_name);
 		got[(*n)++] = node_of(&err, dir, path);
 	}
 	sysfs_forget(list, all);

@@ -55,18 +55,19 @@ shares_wwn(const struct disk *d, const struct disk *like)
 
 /* Search one directory of devices: see disk_find. */
 static size_t
-find_in(const char *folder, bool block, bool (*is)(const struct disk *,
+find_in(const char *directory, bool block, bool (*is)(const struct disk *,
     const struct disk *), const struct disk *like, struct disk *d)
 {
 	struct dirent **list;
-	int n = sysfs_entries(AT_FDCWD, folder, &list), i;
+	int n = sysfs_entries(AT_FDCWD, directory, &list), i;
 	struct disk one;
 	char path[300];
 	size_t found = 0;
 	dev_t node;
 
 	for (i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory,
+		    list[i]->d_name);
 		node = sysfs_node(AT_FDCWD, path);
 		if (node != 0 && in_service(node, block, &one) &&
 		    is(&one, like)) {
@@ -133,14 +134,14 @@ is_path(const struct disk *d, const struct disk *other)
 
 /* Whether at least the WWN is the same, which is faster to read. */
 static bool
-has_wwn(const char *folder, const char *wwn)
+has_wwn(const char *directory, const char *wwn)
 {
 	char path[300], text[sizeof(((struct disk *)NULL)->wwn)];
 
-	snprintf(path, sizeof(path), "%s/device/wwid", folder);
+	snprintf(path, sizeof(path), "%s/device/wwid", directory);
 	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text)) &&
 	    sysfs_unasked(errno) == 0) {
-		snprintf(path, sizeof(path), "%s/wwid", folder);
+		snprintf(path, sizeof(path), "%s/wwid", directory);
 		sysfs_text(AT_FDCWD, path, text, sizeof(text));
 	}
 	return strcmp(text, wwn) == 0;
@@ -151,14 +152,14 @@ has_wwn(const char *folder, const char *wwn)
  * 0, or an errno value if that is unknown.
  */
 static int
-other_path(const struct disk *d, const char *folder, dev_t *node)
+other_path(const struct disk *d, const char *directory, dev_t *node)
 {
 	struct disk one;
 	dev_t other;
 
 	*node = 0;
-	if (!has_wwn(folder, d->wwn) ||
-	    (other = sysfs_node(AT_FDCWD, folder)) == 0)
+	if (!has_wwn(directory, d->wwn) ||
+	    (other = sysfs_node(AT_FDCWD, directory)) == 0)
 		return sysfs_unasked(errno);
 	if (other == d->node)
 		return 0;

@@ -64,15 +64,16 @@ has_no_disk(const char *type)
  * all nodes.
  */
 static int
-members(const char *folder, dev_t node, bool *is, struct nodes *to)
+members(const char *directory, dev_t node, bool *is, struct nodes *to)
 {
 	struct dirent **list;
-	int n = sysfs_entries(AT_FDCWD, folder, &list), err = 0, i;
+	int n = sysfs_entries(AT_FDCWD, directory, &list), err = 0, i;
 	char path[PATH_MAX];
 	dev_t one;
 
 	for (i = 0; i < n && err == 0; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory,
+		    list[i]->d_name);
 		one = sysfs_node(AT_FDCWD, path);
 		if (to == NULL)
 			*is = *is || one == node;
@@ -123,15 +124,15 @@ filesystem_has(const char *source, dev_t node)
 
 /* Add the disks of one layer of an overlay. */
 static int
-add_layer(const char *folder, enum layer layer, void *arg)
+add_layer(const char *directory, enum layer layer, void *arg)
 {
-	struct located at = { .folder = AT_FDCWD, .name = folder };
+	struct located at = { .directory = AT_FDCWD, .name = directory };
 	struct stat st;
 
 	(void)layer;
-	if (folder[0] != '/')	/* relative to where mount(8) ran */
+	if (directory[0] != '/')	/* relative to where mount(8) ran */
 		return ENOENT;
-	if (stat(folder, &st) != 0)
+	if (stat(directory, &st) != 0)
 		return errno;
 	at.dev = st.st_dev;
 	at.ino = st.st_ino;
@@ -188,7 +189,7 @@ disks(const struct located *l, struct nodes *to)
 
 	if (major(l->dev) != 0)
 		return add(to, l->dev);
-	if (statx(l->folder, l->name, AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+	if (statx(l->directory, l->name, AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
 	    STATX_INO | STATX_MNT_ID, &sx) != 0)
 		return errno;
 	if (makedev(sx.stx_dev_major, sx.stx_dev_minor) != l->dev ||

@@ -126,11 +126,11 @@ add_disk(struct listed ***end, const struct disk *d)
 }
 
 static bool
-is_scsi_disk(const char *folder)
+is_scsi_disk(const char *directory)
 {
 	char path[320], type[32];
 
-	snprintf(path, sizeof(path), "%s/device/type", folder);
+	snprintf(path, sizeof(path), "%s/device/type", directory);
 	return sysfs_text(AT_FDCWD, path, type, sizeof(type)) &&
 	    strcmp(type, "0") == 0;	/* SPC-5 6.7.2 */
 }
@@ -155,14 +155,14 @@ visible(const struct dirent *e)
 
 /* Whether the device of this directory is listed; *d describes it. */
 static bool
-is_ours(const char *folder, bool block, struct disk *d)
+is_ours(const char *directory, bool block, struct disk *d)
 {
-	dev_t node = sysfs_node(AT_FDCWD, folder);
+	dev_t node = sysfs_node(AT_FDCWD, directory);
 
 	if (node == 0)
 		return false;
 	return block ? disk_of_block(node, d) && worth_it(d) :
-	    is_scsi_disk(folder) && disk_of_char(node, d) && d->node == 0;
+	    is_scsi_disk(directory) && disk_of_char(node, d) && d->node == 0;
 }
 
 /*
@@ -170,18 +170,19 @@ is_ours(const char *folder, bool block, struct disk *d)
  * directory of these may be missing.
  */
 static int
-scan(const char *folder, bool block, struct listed ***end, struct fault *f)
+scan(const char *directory, bool block, struct listed ***end, struct fault *f)
 {
 	struct dirent **list;
-	int n = scandir(folder, &list, visible, by_name), i, failed = 0;
+	int n = scandir(directory, &list, visible, by_name), i, failed = 0;
 	struct disk d;
 	char path[300];
 
 	if (n < 0)
 		return !block && errno == ENOENT ? 0 : fault_errno(f, errno,
-		    "--list: %s", folder);
+		    "--list: %s", directory);
 	for (i = 0; i < n && failed == 0; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory,
+		    list[i]->d_name);
 		if (!is_ours(path, block, &d))
 			continue;
 		if (!block)
@@ -224,12 +225,12 @@ word_of(enum usage_kind kind, bool key)
 
 /* Make a path below a directory of /dev; "" stays "". */
 static void
-path_of(char *path, size_t room, const char *folder, const char *name)
+path_of(char *path, size_t room, const char *directory, const char *name)
 {
 	/* sysfs writes cciss/c0d0 as cciss!c0d0 */
 	char *c;
 
-	snprintf(path, room, "%s%s", name[0] != '\0' ? folder : "", name);
+	snprintf(path, room, "%s%s", name[0] != '\0' ? directory : "", name);
 	while ((c = strchr(path, '!')) != NULL)
 		*c = '/';
 }

@@ -157,16 +157,17 @@ opened_any(pid_t pid, bool write,
 static bool
 has_socket(const char *pid, const char *socket)
 {
-	char folder[300], path[600], to[64];
+	char directory[300], path[600], to[64];
 	struct dirent **list;
 	bool found = false;
 	ssize_t len;
 	int n, i;
 
-	snprintf(folder, sizeof(folder), "/proc/%s/fd", pid);
-	n = sysfs_entries(AT_FDCWD, folder, &list);
+	snprintf(directory, sizeof(directory), "/proc/%s/fd", pid);
+	n = sysfs_entries(AT_FDCWD, directory, &list);
 	for (i = 0; i < n && !found; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory,
+		    list[i]->d_name);
 		len = readlink(path, to, sizeof(to) - 1);
 		to[len > 0 ? len : 0] = '\0';
 		found = strcmp(to, socket) == 0;

@@ -62,16 +62,16 @@ first_of(char *s)
 }
 
 struct visit {
-	int	(*each)(const char *folder, enum layer, void *arg);
+	int	(*each)(const char *directory, enum layer, void *arg);
 	void	*arg;
 	bool	 any;
 };
 
 static int
-visit(struct visit *v, const char *folder, enum layer layer)
+visit(struct visit *v, const char *directory, enum layer layer)
 {
 	v->any = true;
-	return v->each(folder, layer, v->arg);
+	return v->each(directory, layer, v->arg);
 }
 
 /* lowerdir=A:B; those after a double colon have only data. */
@@ -95,11 +95,11 @@ visit_lower(struct visit *v, char *list)
 
 /* Other options name one layer; older kernels decode "\:" there too. */
 static int
-visit_one(struct visit *v, char *folder, enum layer layer)
+visit_one(struct visit *v, char *directory, enum layer layer)
 {
-	if (access(folder, F_OK) != 0)
-		plain(folder);
-	return visit(v, folder, layer);
+	if (access(directory, F_OK) != 0)
+		plain(directory);
+	return visit(v, directory, layer);
 }
 
 /* Visit the layers of one option, decoded from mountinfo. */
@@ -124,7 +124,7 @@ visit_option(struct visit *v, char *option)
 
 int
 overlay_layers(const char *options,
-    int (*each)(const char *folder, enum layer, void *arg), void *arg)
+    int (*each)(const char *directory, enum layer, void *arg), void *arg)
 {
 	struct visit v = { .each = each, .arg = arg };
 	char *copy = strdup(options), *at = copy, *option;
@@ -154,19 +154,19 @@ without_data(const char *path)
 
 /* Find the file in one layer; ENOENT: it is not there. */
 static int
-find(const char *folder, const char *path, struct stat *st)
+find(const char *directory, const char *path, struct stat *st)
 {
-	if (folder[0] != '/')	/* relative to where mount(8) ran */
+	if (directory[0] != '/')	/* relative to where mount(8) ran */
 		return ENOTDIR;
 	if (lstat(path, st) == 0)
 		return S_ISREG(st->st_mode) && !without_data(path) ? 0 :
 		    ENOENT;
-	return access(folder, F_OK) == 0 ? ENOENT : ENOTDIR;
+	return access(directory, F_OK) == 0 ? ENOENT : ENOTDIR;
 }
 
 /* The upper layer precedes the others, wherever it is listed. */
 static int
-search_layer(const char *folder, enum layer layer, void *arg)
+search_layer(const char *directory, enum layer layer, void *arg)
 {
 	struct search *s = arg;
 	struct stat st;
@@ -176,9 +176,9 @@ search_layer(const char *folder, enum layer layer, void *arg)
 	if (layer == LAYER_DATA ||
 	    (layer == LAYER_LOWER && (s->path != NULL || s->written)))
 		return 0;
-	if (asprintf(&path, "%s%s", folder, s->name) < 0)
+	if (asprintf(&path, "%s%s", directory, s->name) < 0)
 		return ENOMEM;
-	err = find(folder, path, &st);
+	err = find(directory, path, &st);
 	if (err != 0) {
 		s->blind = s->blind || err != ENOENT;
 		free(path);
@@ -316,8 +316,8 @@ static int
 open_located(const struct located *l)
 {
 	if (l->name[0] == '\0')
-		return fcntl(l->folder, F_DUPFD_CLOEXEC, 0);
-	return openat(l->folder, l->name, O_PATH | O_CLOEXEC);
+		return fcntl(l->directory, F_DUPFD_CLOEXEC, 0);
+	return openat(l->directory, l->name, O_PATH | O_CLOEXEC);
 }
 
 /* Repeat this if the layer is on an overlay too. */

@@ -77,12 +77,12 @@ sysfs_pair(char **s, dev_t *node)
 }
 
 dev_t
-sysfs_node(int dir, const char *folder)
+sysfs_node(int dir, const char *directory)
 {
 	char path[320], text[32], *at = text;
 	dev_t node;
 
-	snprintf(path, sizeof(path), "%s/dev", folder);
+	snprintf(path, sizeof(path), "%s/dev", directory);
 	return sysfs_text(dir, path, text, sizeof(text)) &&
 	    sysfs_pair(&at, &node) ? node : 0;
 }
@@ -94,9 +94,9 @@ visible(const struct dirent *e)
 }
 
 int
-sysfs_entries(int dir, const char *folder, struct dirent ***list)
+sysfs_entries(int dir, const char *directory, struct dirent ***list)
 {
-	int n = scandirat(dir, folder, list, visible, versionsort);
+	int n = scandirat(dir, directory, list, visible, versionsort);
 
 	if (n < 0)
 		*list = NULL;
@@ -112,10 +112,10 @@ sysfs_forget(struct dirent **list, int n)
 }
 
 int
-sysfs_first(int dir, const char *folder, char *name, size_t room)
+sysfs_first(int dir, const char *directory, char *name, size_t room)
 {
 	struct dirent **list;
-	int n = sysfs_entries(dir, folder, &list), err = n < 0 ? errno : 0;
+	int n = sysfs_entries(dir, directory, &list), err = n < 0 ? errno : 0;
 
 	strlcpy(name, n > 0 ? list[0]->d_name : "", room);
 	sysfs_forget(list, n);

@@ -14,10 +14,10 @@
 
 /* Read the first sensor of a directory, in thousandths of a degree. */
 static bool
-read_first(int dir, const char *folder, double *celsius)
+read_first(int dir, const char *directory, double *celsius)
 {
 	struct dirent **list;
-	int n = sysfs_entries(dir, folder, &list), i;
+	int n = sysfs_entries(dir, directory, &list), i;
 	char path[320], text[32], *end = text;
 	bool is = false;
 	long value;
@@ -25,7 +25,7 @@ read_first(int dir, const char *folder, double *celsius)
 	for (i = 0; i < n && !is; i++) {
 		if (strncmp(list[i]->d_name, "hwmon", 5) != 0)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s/temp1_input", folder,
+		snprintf(path, sizeof(path), "%s/%s/temp1_input", directory,
 		    list[i]->d_name);
 		if (!sysfs_text(dir, path, text, sizeof(text)))
 			continue;

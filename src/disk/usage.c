@@ -247,12 +247,12 @@ is_loop(const char *name)
  * for a moment, or disappears.
  */
 static bool
-is_free(const char *folder, const char *path)
+is_free(const char *directory, const char *path)
 {
 	char text[8];
 
 	return sysfs_text(AT_FDCWD, path, text, sizeof(text)) ? false :
-	    errno == 0 || (errno == ENOENT && access(folder, F_OK) == 0);
+	    errno == 0 || (errno == ENOENT && access(directory, F_OK) == 0);
 }
 
 /*
@@ -302,7 +302,7 @@ static bool
 lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use,
     char **mounts)
 {
-	char path[300], folder[280], backing[PATH_MAX];
+	char path[300], directory[280], backing[PATH_MAX];
 	struct stat st;
 	int err, lost;
 
@@ -314,15 +314,15 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use,
 		    use, USE_LOOPED, loop);
 	if (lost == ENXIO)		/* it is free */
 		return false;
-	snprintf(folder, sizeof(folder), "/sys/block/%s", loop);
-	snprintf(path, sizeof(path), "%s/loop/backing_file", folder);
+	snprintf(directory, sizeof(directory), "/sys/block/%s", loop);
+	snprintf(path, sizeof(path), "%s/loop/backing_file", directory);
 	err = sysfs_text(AT_FDCWD, path, backing, sizeof(backing)) ? 0 : errno;
-	if (err == ENOENT && access(folder, F_OK) == 0)
+	if (err == ENOENT && access(directory, F_OK) == 0)
 		return false;
 	lost = disk_backing(loop, backing, &st);
 	if (lost == 0)
 		return found(is_of(&st, dev, ino), use, USE_LOOPED, loop);
-	return !is_free(folder, path) &&
+	return !is_free(directory, path) &&
 	    unknown(use, USE_LOOPED, path, err == 0 ? lost : err);
 }
 

@@ -68,9 +68,9 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	const char *base;
 	int failed = 0;
 
-	ep->dir = path_folder(ep->name, O_RDONLY, &base);
+	ep->dir = path_dir(ep->name, O_RDONLY, &base);
 	if (ep->dir < 0 && errno == ENOENT)
-		return path_no_folder(ep->name, "", ep->name, f);
+		return path_no_dir(ep->name, "", ep->name, f);
 	if (ep->dir < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->is.absent = true;

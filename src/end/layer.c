@@ -66,7 +66,8 @@ layer_open(struct endpoint *ep, bool look)
 struct located
 endpoint_located(const struct endpoint *ep)
 {
-	return (struct located){ .folder = ep->is.inherited ? ep->fd : AT_FDCWD,
+	return (struct located){
+		.directory = ep->is.inherited ? ep->fd : AT_FDCWD,
 		.name = ep->is.inherited ? "" : ep->name,
 		.dev = ep->id.dev, .ino = ep->id.ino };
 }

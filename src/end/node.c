@@ -17,7 +17,7 @@ has_block_node(const struct endpoint *ep)
 }
 
 int
-node_folder(const struct endpoint *ep)
+node_dir(const struct endpoint *ep)
 {
 	return has_block_node(ep) ? sysfs_open("block", ep->id.dev) : -1;
 }
@@ -25,7 +25,7 @@ node_folder(const struct endpoint *ep)
 bool
 node_read_only(const struct endpoint *ep)
 {
-	int dir = node_folder(ep);
+	int dir = node_dir(ep);
 	bool is = dir >= 0 && sysfs_number(dir, "ro") != 0;
 
 	if (dir >= 0)

@@ -12,7 +12,7 @@
  * Open the directory of its block node in sysfs; the caller closes it.  Returns
  * -1 if there is no such node, or no sysfs.
  */
-int node_folder(const struct endpoint *);
+int node_dir(const struct endpoint *);
 
 /* Whether the block node is read-only (blockdev --setro). */
 bool node_read_only(const struct endpoint *);

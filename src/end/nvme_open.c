@@ -122,7 +122,7 @@ host_most(int dir)
 static void
 set_limits(const struct endpoint *ep, struct nvme *nv)
 {
-	int dir = node_folder(ep);
+	int dir = node_dir(ep);
 	uint64_t most = dir < 0 ? USUAL : host_most(dir);
 	uint64_t zeroes = dir < 0 ? 0 : sysfs_number(dir,
 	    "queue/write_zeroes_max_bytes");

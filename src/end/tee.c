@@ -180,7 +180,7 @@ tee_open(struct endpoint *ep, const struct opts *o, bool look, struct fault *f)
 }
 
 static bool
-same_folder(int a, int b)
+same_dir(int a, int b)
 {
 	struct stat st, other;
 
@@ -195,7 +195,7 @@ one(const struct endpoint *a, const struct endpoint *b)
 	if (a->kind == END_DISCARD || a->is.absent != b->is.absent)
 		return false;
 	if (a->is.absent)
-		return same_folder(a->dir, b->dir) &&
+		return same_dir(a->dir, b->dir) &&
 		    strcmp(path_base(a->name), path_base(b->name)) == 0;
 	if (a->is.remote && b->is.remote)
 		return a->lim.part == b->lim.part &&

@@ -434,7 +434,7 @@ mapfile_save(const struct mapfile *m, const char *path,
 	const char *base;
 	int failed;
 
-	form.dir = path_folder(path, O_RDONLY, &base);
+	form.dir = path_dir(path, O_RDONLY, &base);
 	if (form.dir < 0)
 		return fault_errno(f, errno, "%s", path);
 	failed = mapfile_save_by(&form, path, f);

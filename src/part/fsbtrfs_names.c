@@ -19,11 +19,11 @@ enum {				/* offsets and values in the trees of roots and
 	ROOT_ITEM = 132, ROOT_BACK = 144, FILE_REF = 12, FILE_EXTENT = 108,
 	R_GENERATION = 160, R_PLACE = 176, R_REFS = 216, R_LEVEL = 238,
 	R_LEAST = 239,
-	RB_FOLDER = 0, RB_LENGTH = 16, RB_NAME = 18,
+	RB_DIR = 0, RB_LENGTH = 16, RB_NAME = 18,
 	REF_LENGTH = 8, REF_NAME = 10,
 	X_PACKED = 16, X_KIND = 20, X_AT = 21, X_SIZE = 29, X_FROM = 37,
 	X_LEN = 45, X_LEAST = 53, X_INSIDE = 0,
-	TOP_TREE = 5, TOP_FOLDER = 256, FIRST_TREE = 256,
+	TOP_TREE = 5, TOP_DIR = 256, FIRST_TREE = 256,
 };
 
 enum { TREES_MOST = 1 << 14, COPIES_MOST = 4 };
@@ -40,7 +40,7 @@ struct search {
 	struct tree	*tree;		/* sorted by number */
 	size_t		 trees;
 	uint64_t	 now;		/* the current tree */
-	uint64_t	 inode, folder;	/* the current inode, whose directory */
+	uint64_t	 inode, directory;	/* the current; its directory */
 	char		*name;		/* and name are known; or NULL */
 };
 
@@ -194,7 +194,7 @@ take_name(struct search *s, const unsigned char *key, const unsigned char *p,
 	if (n == 0 || n > size - REF_NAME)
 		return;
 	s->name = fs_text(s->b->io, p + REF_NAME, n);
-	s->folder = fs_le(key + K_OFFSET, 8);
+	s->directory = fs_le(key + K_OFFSET, 8);
 }
 
 /* Whether an extent is lost; compressed ones are needed completely. */
@@ -216,7 +216,7 @@ take_file(struct search *s, const unsigned char *key, const unsigned char *p,
     size_t size)
 {
 	struct fs_id id = { .number = fs_le(key, 8), .tree = s->now };
-	struct fs_id folder = { .tree = s->now };
+	struct fs_id directory = { .tree = s->now };
 	struct fs_hit *hit;
 
 	if (key[K_TYPE] == FILE_REF)
@@ -228,8 +228,8 @@ take_file(struct search *s, const unsigned char *key, const unsigned char *p,
 	hit = fs_hits_find(&s->hits, id);
 	if (hit == NULL || s->inode != id.number || s->name == NULL)
 		return;
-	folder.number = s->folder;
-	fs_hits_name(hit, s->name, folder);
+	directory.number = s->directory;
+	fs_hits_name(hit, s->name, directory);
 	s->name = NULL;
 }
 
@@ -307,7 +307,7 @@ climb_tree(struct search *s, struct fs_id *id)
 	    (size_t)fs_le(p + RB_LENGTH, 2);
 	if (n == 0 || n > size - RB_NAME)
 		return NULL;
-	id->number = fs_le(p + RB_FOLDER, 8);
+	id->number = fs_le(p + RB_DIR, 8);
 	id->tree = fs_le(key + K_OFFSET, 8);
 	return fs_text(s->b->io, p + RB_NAME, n);
 }
@@ -321,7 +321,7 @@ climb(void *arg, struct fs_id *id)
 	const unsigned char *key, *p;
 	size_t size, n;
 
-	if (id->number == TOP_FOLDER)
+	if (id->number == TOP_DIR)
 		return climb_tree(s, id);
 	p = t == NULL ? NULL : find(s->b, t, id->number, FILE_REF, &key,
 	    &size);
@@ -339,7 +339,7 @@ static void
 search(struct search *s, const struct fs_extents *lost)
 {
 	struct tree roots = tree_of_roots(s->b);
-	struct fs_id top = { .number = TOP_FOLDER, .tree = TOP_TREE };
+	struct fs_id top = { .number = TOP_DIR, .tree = TOP_TREE };
 	size_t i;
 
 	s->tree = fs_alloc(s->b->io, TREES_MOST * sizeof(*s->tree));

@@ -18,7 +18,7 @@ enum {
 	PAGES = 256,
 	SECTORS = PAGE / 512,
 	CLUSTERS_MOST = 64 << 20,	/* a bit for each */
-	FOLDERS_MOST = 1 << 16,
+	DIRS_MOST = 1 << 16,
 	TEXT_MOST = 16 << 20,	/* bytes of directories' names */
 };
 
@@ -28,7 +28,7 @@ struct page {			/* a cached part of the table */
 	unsigned char	 bytes[PAGE];
 };
 
-struct folder {
+struct directory {
 	struct clusters_file at;
 	size_t		 parent;
 	char		*name;
@@ -38,7 +38,7 @@ struct walk {
 	struct page	*page[PAGES];
 	uint64_t	 steps;		/* links that may still be followed */
 	unsigned char	*seen;		/* a bit per cluster of a directory */
-	struct folder	*folder;	/* the first is the root */
+	struct directory	*directory;	/* the first is the root */
 	size_t		 n, now;
 	size_t		 text;
 	unsigned char	*buf;		/* FS_PIECE */
@@ -165,18 +165,18 @@ hit(struct clusters *c, const struct clusters_file *f)
 /* ---------------------------------------------------------------- names */
 
 static void
-tell(struct clusters *c, size_t folder, const char *name)
+tell(struct clusters *c, size_t directory, const char *name)
 {
-	struct folder *f = c->walk->folder;
+	struct directory *f = c->walk->directory;
 	struct fs_path path;
 	char head[32] = "";
 
 	fs_path_begin(&path);
 	fs_path_put(&path, name);
-	for (; folder > 0; folder = f[folder].parent)
-		if (!fs_path_put(&path, f[folder].name)) {
+	for (; directory > 0; directory = f[directory].parent)
+		if (!fs_path_put(&path, f[directory].name)) {
 			snprintf(head, sizeof(head), "<%llu>",
-			    (unsigned long long)f[folder].at.first);
+			    (unsigned long long)f[directory].at.first);
 			break;
 		}
 	fs_names_add(c->io, c->to, &path, head);
@@ -189,7 +189,7 @@ put_off(struct clusters *c, const struct clusters_file *f, const char *name)
 	size_t n = strlen(name) + 1;
 	char *text;
 
-	if (w->n == FOLDERS_MOST || n > TEXT_MOST - w->text) {
+	if (w->n == DIRS_MOST || n > TEXT_MOST - w->text) {
 		c->io->failed = true;
 		return;
 	}
@@ -197,7 +197,7 @@ put_off(struct clusters *c, const struct clusters_file *f, const char *name)
 	if (text == NULL)
 		return;
 	w->text += n;
-	w->folder[w->n++] = (struct folder){ .at = *f, .parent = w->now,
+	w->directory[w->n++] = (struct directory){ .at = *f, .parent = w->now,
 		.name = text };
 }
 
@@ -207,7 +207,7 @@ clusters_file(struct clusters *c, const struct clusters_file *f,
 {
 	if (hit(c, f))
 		tell(c, c->walk->now, name);
-	if (f->folder)
+	if (f->directory)
 		put_off(c, f, name);
 }
 
@@ -243,7 +243,7 @@ visit(struct clusters *c, uint64_t n)
 }
 
 static void
-folder(struct clusters *c, const struct clusters_file *f)
+directory(struct clusters *c, const struct clusters_file *f)
 {
 	uint64_t n = f->first, left = f->size;
 	enum link link = NEXT;
@@ -270,11 +270,11 @@ root(struct clusters *c)
 {
 	struct walk *w = c->walk;
 
-	w->folder[w->n++].at = c->top;
+	w->directory[w->n++].at = c->top;
 	if (c->root_size == 0) {
 		if (hit(c, &c->top))
 			tell(c, 0, "");
-		folder(c, &c->top);
+		directory(c, &c->top);
 		return;
 	}
 	if (is_lost(c, c->root, c->root_size))
@@ -289,14 +289,14 @@ search(struct clusters *c)
 
 	w->buf = fs_alloc(c->io, FS_PIECE);
 	w->seen = fs_alloc(c->io, (size_t)(c->clusters + 2) / 8 + 1);
-	w->folder = fs_alloc(c->io, FOLDERS_MOST * sizeof(*w->folder));
-	w->steps = 2 * c->clusters + FOLDERS_MOST;
+	w->directory = fs_alloc(c->io, DIRS_MOST * sizeof(*w->directory));
+	w->steps = 2 * c->clusters + DIRS_MOST;
 	if (c->io->poor)
 		return;
 	root(c);
 	for (w->now = 1; w->now < w->n && c->io->budget > 0 &&
 	    c->to->n < FS_NAMES_MOST; w->now++)
-		folder(c, &w->folder[w->now].at);
+		directory(c, &w->directory[w->now].at);
 	c->to->more |= w->now < w->n;
 }
 
@@ -317,8 +317,8 @@ clusters_search(struct clusters *c)
 	for (i = 0; i < PAGES; i++)
 		free(w->page[i]);
 	for (i = 0; i < w->n; i++)
-		free(w->folder[i].name);
-	free(w->folder);
+		free(w->directory[i].name);
+	free(w->directory);
 	free(w->seen);
 	free(w->buf);
 	free(w);

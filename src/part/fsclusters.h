@@ -22,7 +22,7 @@ struct clusters_file {
 	uint64_t first;		/* cluster */
 	uint64_t size;		/* bytes; UINT64_MAX: the whole chain */
 	bool	 together;	/* contiguous: not in the table */
-	bool	 folder;
+	bool	 directory;
 };
 
 struct clusters {

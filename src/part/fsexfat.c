@@ -161,11 +161,11 @@ one_entry(struct exfat *x, const unsigned char *p, bool root)
 		n = (size + x->cluster - 1) / x->cluster;
 		if ((p[E_FLAGS] & TOGETHER) == 0 || n > x->clusters)
 			n = 0;
-		x->waiting[x->n++] = (struct exfat_folder){
+		x->waiting[x->n++] = (struct exfat_dir){
 			.first = (uint32_t)fs_le(p + E_FIRST, 4),
 			.clusters = (uint32_t)n };
 	}
-	x->file = p[0] == E_FILE && (p[E_KIND] & FOLDER) != 0;
+	x->file = p[0] == E_FILE && (p[E_KIND] & DIRECTORY) != 0;
 }
 
 /* List a cluster of a directory; false after its last entry. */
@@ -189,7 +189,7 @@ list(struct exfat *x, uint64_t c, bool root)
 }
 
 static void
-folder(struct exfat *x, struct exfat_folder at, bool root)
+directory(struct exfat *x, struct exfat_dir at, bool root)
 {
 	uint64_t c = at.first, n = at.clusters;
 
@@ -255,7 +255,7 @@ note_upcase(struct exfat *x)
 
 /* Not all writers mark it as dirty; nothing that a file has is free. */
 static void
-ask_folders(struct exfat *x)
+ask_dirs(struct exfat *x)
 {
 	struct fs_names has;
 
@@ -271,19 +271,19 @@ ask_folders(struct exfat *x)
 static void
 walk(struct exfat *x)
 {
-	struct exfat_folder root = { .first = (uint32_t)fs_le(x->boot +
+	struct exfat_dir root = { .first = (uint32_t)fs_le(x->boot +
 		EXFAT_ROOT, 4) };
 
 	fs_note_meta(x->io, 0, x->heap);
-	folder(x, root, true);
+	directory(x, root, true);
 	bitmap(x);
 	note_upcase(x);
 	while (x->n > 0)
-		folder(x, x->waiting[--x->n], false);
+		directory(x, x->waiting[--x->n], false);
 	if (fs_contradicts(x->io))
 		fs_doubt(x->io, FS_DAMAGED, "its bitmap calls itself free");
 	if (fs_exact(x->io) && !x->io->whole)
-		ask_folders(x);
+		ask_dirs(x);
 }
 
 static void

@@ -19,12 +19,12 @@ enum {				/* directory entries */
 						 * before */
 	E_BITMAP = 0x81, E_UPCASE = 0x82, E_LABEL = 0x83, E_FILE = 0x85,
 	E_STREAM = 0xc0,
-	E_KIND = 4, FOLDER = 0x10,
+	E_KIND = 4, DIRECTORY = 0x10,
 	E_FLAGS = 1, TOGETHER = 2,	/* flag of a stream: not in the FAT */
 	E_FIRST = 20, E_SIZE = 24,
 };
 
-struct exfat_folder {
+struct exfat_dir {
 	uint32_t first, clusters;	/* 0: along the FAT */
 };
 
@@ -40,7 +40,7 @@ struct exfat {
 	uint64_t	 upcase, upcase_size;	/* of the table of capitals */
 	uint64_t	 lost;		/* sectors of the bitmap */
 	unsigned char	*seen;		/* a bit per cluster */
-	struct exfat_folder	*waiting;
+	struct exfat_dir	*waiting;
 	size_t		 n;
 	bool		 file;		/* the last entry is of a directory */
 	unsigned char	*buf;		/* FS_PIECE */

@@ -40,7 +40,7 @@ file(struct clusters *c, const struct set *s)
 	struct clusters_file f = { .first = fs_le(stream + E_FIRST, 4),
 		.size = fs_le(stream + E_SIZE, 8),
 		.together = (stream[E_FLAGS] & TOGETHER) != 0,
-		.folder = (s->p[E_KIND] & FOLDER) != 0 };
+		.directory = (s->p[E_KIND] & DIRECTORY) != 0 };
 	unsigned char units[SET * PART_BYTES];
 	char name[FS_NAME_MOST];
 	size_t i, n = stream[N_LENGTH];

@@ -155,7 +155,7 @@ inode(struct ext *e, const unsigned char *p, uint32_t ino)
 
 	if (fs_le(p + EXT_I_LINKS, 2) == 0 && ino >= EXT_INO_FIRST)
 		return;
-	whole = mode == EXT_MODE_FOLDER || ino == e->journal ||
+	whole = mode == EXT_MODE_DIR || ino == e->journal ||
 	    ino == EXT_INO_RESIZE;
 	tell(&w, fs_le(p + EXT_I_ACL, 4) | fs_le(p + EXT_I_ACL_HI, 2) << 32,
 	    1, false);

@@ -23,7 +23,7 @@ enum {
 struct search {
 	struct ext	*e;
 	struct fs_hits	 hits;
-	unsigned char	*folders;	/* a bit per inode */
+	unsigned char	*directories;	/* a bit per inode */
 	unsigned char	*block;
 	bool		 touched;	/* the inode has a lost block */
 };
@@ -65,11 +65,11 @@ look_at(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 		fs_hits_add(&s->hits, (struct fs_id){ .number = ino }, true);
 	if (s->touched || !has_name(p, ino))
 		return;
-	if (mode == EXT_MODE_FOLDER)
-		s->folders[ino / 8] |= (unsigned char)(1 << ino % 8);
+	if (mode == EXT_MODE_DIR)
+		s->directories[ino / 8] |= (unsigned char)(1 << ino % 8);
 	if (beside > 0 && beside < s->e->blocks)
 		touch(s, beside, 1, true);
-	if (mode == EXT_MODE_FOLDER || mode == EXT_MODE_FILE ||
+	if (mode == EXT_MODE_DIR || mode == EXT_MODE_FILE ||
 	    (mode == EXT_MODE_LINK && fs_le(p + EXT_I_SIZE, 4) >= SHORT_LINK))
 		good = ext_blocks(s->e, p, true, touch, s);
 	s->hits.to->more |= !good && !s->touched;
@@ -78,22 +78,23 @@ look_at(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 }
 
 static bool
-is_folder(const struct search *s, uint32_t ino)
+is_dir(const struct search *s, uint32_t ino)
 {
-	return (s->folders[ino / 8] >> ino % 8 & 1) != 0;
+	return (s->directories[ino / 8] >> ino % 8 & 1) != 0;
 }
 
 static bool
-any_folder(const struct search *s, uint32_t ino, uint32_t n)
+any_dir(const struct search *s, uint32_t ino, uint32_t n)
 {
-	while (n > 0 && !is_folder(s, ino))
+	while (n > 0 && !is_dir(s, ino))
 		ino++, n--;
 	return n > 0;
 }
 
-/* Visit the inodes of a group; with "folders", only if it has any. */
+/* Visit the inodes of a group; with "directories", only if it has any. */
 static void
-group(struct search *s, const struct ext_group *g, bool folders, visit *what)
+group(struct search *s, const struct ext_group *g, bool directories,
+    visit *what)
 {
 	struct ext *e = s->e;
 	uint32_t n = e->inodes_per - (uint32_t)g->unused, i, k, many;
@@ -104,7 +105,7 @@ group(struct search *s, const struct ext_group *g, bool folders, visit *what)
 		many = FS_PIECE / e->inode_size;
 		many = n - i < many ? n - i : many;
 		at = g->table * e->block + (uint64_t)i * e->inode_size;
-		if (folders && !any_folder(s, first + i, many))
+		if (directories && !any_dir(s, first + i, many))
 			continue;
 		fs_get_units(e->io, at, e->bits, e->inode_size, many, 0);
 		for (k = 0; k < many; k++)
@@ -114,14 +115,14 @@ group(struct search *s, const struct ext_group *g, bool folders, visit *what)
 }
 
 static void
-each(struct search *s, bool folders, visit *what)
+each(struct search *s, bool directories, visit *what)
 {
 	struct ext_group g;
 	uint32_t i;
 
 	for (i = 0; i < s->e->groups && s->e->io->budget > 0; i++)
 		if (ext_group(s->e, i, &g))
-			group(s, &g, folders, what);
+			group(s, &g, directories, what);
 		else
 			s->hits.to->more = true;
 }
@@ -191,10 +192,10 @@ list(struct search *s, const unsigned char *inode, fs_entry *tell, void *arg)
 static void
 name_all(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 {
-	struct fs_folder f = { &s->hits, ino };
+	struct fs_dir f = { &s->hits, ino };
 
 	(void)at;
-	if (is_folder(s, ino))
+	if (is_dir(s, ino))
 		list(s, p, fs_entry_hit, &f);
 }
 
@@ -202,7 +203,7 @@ name_all(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 
 /* Read the necessary part of a directory's inode; false if that is lost. */
 static bool
-folder_inode(struct search *s, uint32_t ino, unsigned char *p)
+dir_inode(struct search *s, uint32_t ino, unsigned char *p)
 {
 	struct ext *e = s->e;
 	struct ext_group g;
@@ -210,7 +211,7 @@ folder_inode(struct search *s, uint32_t ino, unsigned char *p)
 	return ino > 0 && ext_group(e, (ino - 1) / e->inodes_per, &g) &&
 	    fs_get(e->io, g.table * e->block + (uint64_t)((ino - 1) %
 	    e->inodes_per) * e->inode_size, p, EXT_I_LEAST) == 0 &&
-	    (fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND) == EXT_MODE_FOLDER;
+	    (fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND) == EXT_MODE_DIR;
 }
 
 /* The name of a directory, and its parent; NULL if that is unknown. */
@@ -221,13 +222,13 @@ climb(void *arg, struct fs_id *id)
 	struct fs_step step = { .io = s->e->io, .number = id->number };
 	unsigned char p[EXT_I_LEAST];
 
-	if (!folder_inode(s, (uint32_t)step.number, p))
+	if (!dir_inode(s, (uint32_t)step.number, p))
 		return NULL;
 	if ((fs_le(p + EXT_I_FLAGS, 4) & EXT_FLAG_INLINE) != 0)
 		step.parent = fs_le(p + EXT_I_BLOCK, 4);
 	else
 		list(s, p, fs_entry_parent, &step);
-	if (folder_inode(s, (uint32_t)step.parent, p))
+	if (dir_inode(s, (uint32_t)step.parent, p))
 		list(s, p, fs_entry_name, &step);
 	id->number = step.parent;
 	return step.name;
@@ -245,7 +246,7 @@ search(struct search *s)
 		s->hits.to->more = true;
 		return;
 	}
-	s->folders = fs_alloc(e->io, inodes / 8 + 1);
+	s->directories = fs_alloc(e->io, inodes / 8 + 1);
 	s->block = fs_alloc(e->io, e->block);
 	if (!fs_hits_open(&s->hits))
 		return;
@@ -269,7 +270,7 @@ fs_names_ext(struct fs_io *io, const struct fs_extents *lost,
 	if (found)
 		search(&s);
 	fs_hits_close(&s.hits);
-	free(s.folders);
+	free(s.directories);
 	free(s.block);
 	ext_close(&e);
 	return found;

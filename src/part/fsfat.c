@@ -217,7 +217,7 @@ table(struct fat *f)
 
 /* ---------------------------------------------------------- directories */
 
-struct folders {		/* a walk that visits each cluster once */
+struct directories {		/* a walk that visits each cluster once */
 	struct fat	*f;
 	unsigned char	*seen;		/* a bit per cluster */
 	uint32_t	*waiting;	/* first clusters */
@@ -225,7 +225,7 @@ struct folders {		/* a walk that visits each cluster once */
 };
 
 static bool
-visit(struct folders *w, uint64_t c)
+visit(struct directories *w, uint64_t c)
 {
 	unsigned char bit = (unsigned char)(1 << (c % 8));
 
@@ -237,7 +237,7 @@ visit(struct folders *w, uint64_t c)
 
 /* List part of a directory, "len" bytes. */
 static void
-list(struct folders *w, const unsigned char *p, uint64_t len)
+list(struct directories *w, const unsigned char *p, uint64_t len)
 {
 	uint64_t i, c;
 
@@ -246,14 +246,14 @@ list(struct folders *w, const unsigned char *p, uint64_t len)
 		if (w->f->bits == 32)
 			c |= fs_le(p + i + E_HIGH, 2) << 16;
 		if (p[i] != FAT_DELETED && !fat_dots(p + i) && (p[i + E_KIND] &
-		    (FAT_FOLDER | FAT_VOLUME)) == FAT_FOLDER && w->n < WAITING)
+		    (FAT_DIR | FAT_VOLUME)) == FAT_DIR && w->n < WAITING)
 			w->waiting[w->n++] = (uint32_t)c;
 	}
 }
 
 /* Note a range of a directory, and queue the directories that it lists. */
 static void
-range(struct folders *w, uint64_t off, uint64_t len)
+range(struct directories *w, uint64_t off, uint64_t len)
 {
 	struct fat *f = w->f;
 	uint64_t n;
@@ -280,7 +280,7 @@ follow(struct fat *f, uint64_t c)
 }
 
 static void
-walk(struct folders *w)
+walk(struct directories *w)
 {
 	struct fat *f = w->f;
 	uint64_t c;
@@ -295,9 +295,9 @@ walk(struct folders *w)
 }
 
 static void
-folders(struct fat *f)
+directories(struct fat *f)
 {
-	struct folders w = { .f = f };
+	struct directories w = { .f = f };
 
 	if (f->clusters > DEEP_MOST)
 		return;
@@ -327,7 +327,7 @@ label(struct fat *f)
  * no mark.  So nothing that a file has may be free.
  */
 static void
-ask_folders(struct fat *f)
+ask_dirs(struct fat *f)
 {
 	struct fs_names has;
 
@@ -354,11 +354,11 @@ read_all(struct fat *f)
 	fs_note_meta(f->io, 0, f->first);
 	table(f);
 	if ((f->io->how & (FS_META | FS_DEEP)) != 0)
-		folders(f);
+		directories(f);
 	if (fs_contradicts(f->io))
 		fs_doubt(f->io, FS_DAMAGED, "its FAT calls a directory free");
 	if (fs_exact(f->io) && !f->io->whole)
-		ask_folders(f);
+		ask_dirs(f);
 }
 
 bool

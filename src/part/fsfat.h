@@ -14,7 +14,7 @@ enum { FAT_BOOT = 512 };	/* bytes of the boot sector */
 
 enum {				/* offsets and values in a directory entry */
 	FAT_ENTRY = 32, FAT_DELETED = 0xe5,
-	FAT_FOLDER = 0x10, FAT_VOLUME = 0x08, FAT_KINDS = 0x3f,	/* bits */
+	FAT_DIR = 0x10, FAT_VOLUME = 0x08, FAT_KINDS = 0x3f,	/* bits */
 	FAT_LONG = 0x0f,	/* part of a long name */
 };
 
@@ -36,7 +36,7 @@ struct fat {
 	unsigned char	*one, *two;	/* FS_PIECE */
 };
 
-/* Whether an entry is that of a folder itself, or of its parent. */
+/* Whether an entry is that of a directory itself, or of its parent. */
 bool fat_dots(const unsigned char *entry);
 
 /* Report the files that have a byte of "lost"; ->name is the caller's. */

@@ -99,12 +99,12 @@ file(struct clusters *c, const unsigned char *p, const struct long_name *l)
 {
 	struct clusters_file f = { .first = fs_le(p + E_LOW, 2),
 		.size = fs_le(p + E_SIZE, 4),
-		.folder = (p[E_KIND] & FAT_FOLDER) != 0 };
+		.directory = (p[E_KIND] & FAT_DIR) != 0 };
 	char name[FS_NAME_MOST + UNITS * 3];
 
 	if (c->bits == 32)
 		f.first |= fs_le(p + E_HIGH, 2) << 16;
-	if (f.folder)
+	if (f.directory)
 		f.size = UINT64_MAX;
 	if (l->units > 0 && l->next == 0 && l->sum == checksum(p))
 		fs_utf8(name, sizeof(name), l->text, l->units);

@@ -125,14 +125,14 @@ fs_hits_nameless(const struct fs_hits *h)
 }
 
 void
-fs_hits_name(struct fs_hit *hit, char *name, struct fs_id folder)
+fs_hits_name(struct fs_hit *hit, char *name, struct fs_id directory)
 {
 	if (hit->name != NULL) {
 		free(name);
 		return;
 	}
 	hit->name = name;
-	hit->folder = folder;
+	hit->directory = directory;
 }
 
 /* --------------------------------------------------------------- paths */
@@ -188,7 +188,7 @@ static void
 call(struct fs_hits *h, const struct fs_hit *hit, struct fs_id top,
     fs_climb *up, void *arg)
 {
-	struct fs_id at = hit->folder, next = at;
+	struct fs_id at = hit->directory, next = at;
 	struct fs_path path;
 	char head[32] = "", *step;
 	bool fits;
@@ -257,7 +257,7 @@ dots(const unsigned char *name, size_t n)
 bool
 fs_entry_hit(void *arg, uint64_t number, const unsigned char *name, size_t n)
 {
-	const struct fs_folder *f = arg;
+	const struct fs_dir *f = arg;
 	struct fs_hit *hit = fs_hits_find(f->hits,
 	    (struct fs_id){ .number = number });
 

@@ -23,7 +23,7 @@ struct fs_id {			/* identifies a file or directory */
 };
 
 struct fs_hit {
-	struct fs_id	 id, folder;
+	struct fs_id	 id, directory;
 	bool		 lost;	/* so is its record: perhaps no file */
 	char		*name;	/* in its directory, or NULL */
 };
@@ -57,7 +57,7 @@ struct fs_hit *fs_hits_find(const struct fs_hits *, struct fs_id);
 bool fs_hits_nameless(const struct fs_hits *);
 
 /* Set the name of a file that has none yet, and take the name over. */
-void fs_hits_name(struct fs_hit *, char *name, struct fs_id folder);
+void fs_hits_name(struct fs_hit *, char *name, struct fs_id directory);
 
 /*
  * Report all hits with their paths.  "top" is the root.  "up" returns the name
@@ -75,7 +75,7 @@ typedef bool fs_entry(void *arg, uint64_t number, const unsigned char *name,
     size_t n);
 
 /* Name the hit that the entry belongs to.  "arg" is the directory. */
-struct fs_folder {
+struct fs_dir {
 	struct fs_hits	*hits;
 	uint64_t	 number;
 };

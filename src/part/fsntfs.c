@@ -165,9 +165,11 @@ note_runs(struct ntfs *n, const unsigned char *r, uint32_t kind)
 	}
 }
 
-/* Folders have index blocks; an attribute list may lead to further records. */
+/*
+ * Directories have index blocks; an attribute list may lead to further records.
+ */
 static void
-note_folders(struct ntfs *n)
+note_dirs(struct ntfs *n)
 {
 	const struct ntfs_part *part;
 	uint64_t off, end;
@@ -188,7 +190,7 @@ note_folders(struct ntfs *n)
 				    (fs_le(p + R_FLAGS, 2) & R_IN_USE) == 0)
 					continue;
 				note_runs(n, p, AT_LIST);
-				if ((fs_le(p + R_FLAGS, 2) & R_FOLDER) != 0)
+				if ((fs_le(p + R_FLAGS, 2) & R_DIR) != 0)
 					note_runs(n, p, AT_INDEX);
 			}
 		}
@@ -205,7 +207,7 @@ structures(struct ntfs *n, unsigned char *r)
 		if (i != N_BAD && ntfs_system_record(n, i, r))
 			note_runs(n, r, 0);
 	if (fs_deep(n->io))
-		note_folders(n);
+		note_dirs(n);
 }
 
 static void

@@ -16,7 +16,7 @@ enum {				/* offsets and values in a record of $MFT, and
 	NTFS_RECORD_MOST = 4096, NTFS_STRIDE = 512,
 	R_FIX = 4, R_FIXES = 6, R_SEQUENCE = 16, R_ATTRIBUTES = 20,
 	R_FLAGS = 22, R_BASE = 32,
-	R_IN_USE = 1, R_FOLDER = 2,
+	R_IN_USE = 1, R_DIR = 2,
 	A_LENGTH = 4, A_OUTSIDE = 8, A_NAMED = 9,
 	A_VALUE_SIZE = 16, A_VALUE = 20, A_INSIDE_SIZE = 24,
 	A_FIRST = 16, A_RUNS = 32, A_SIZE = 48, A_VALID = 56,

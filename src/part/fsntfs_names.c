@@ -180,7 +180,7 @@ text(struct search *s, const unsigned char *f, size_t size)
 struct called {
 	struct search	*s;
 	char		*name;		/* or NULL */
-	struct fs_id	 folder;
+	struct fs_id	 directory;
 	bool		 brief;		/* there may be a longer one */
 };
 
@@ -202,7 +202,7 @@ name_in(struct ntfs *n, const unsigned char *r, void *arg)
 			continue;
 		free(c->name);
 		c->name = name;
-		c->folder = reference(f + F_PARENT);
+		c->directory = reference(f + F_PARENT);
 		c->brief = f[F_SPACE] == SPACE_DOS;
 	}
 	return true;
@@ -211,7 +211,7 @@ name_in(struct ntfs *n, const unsigned char *r, void *arg)
 /* The name of a record's file, and its directory; NULL if that is lost. */
 static char *
 name_of(struct search *s, const unsigned char *r, uint64_t number,
-    struct fs_id *folder)
+    struct fs_id *directory)
 {
 	struct called c = { .s = s };
 
@@ -219,7 +219,7 @@ name_of(struct search *s, const unsigned char *r, uint64_t number,
 	if (c.name == NULL || c.brief)
 		ntfs_others(s->n, r, number, AT_NAME, name_in, &c);
 	if (c.name != NULL)
-		*folder = c.folder;
+		*directory = c.directory;
 	return c.name;
 }
 
@@ -296,15 +296,15 @@ name_hits(struct search *s)
 {
 	unsigned char r[NTFS_RECORD_MOST];
 	struct fs_hit *hit;
-	struct fs_id folder;
+	struct fs_id directory;
 	char *name;
 
 	for (hit = s->hits.hit; hit < s->hits.hit + s->hits.n; hit++) {
 		if (hit->lost || !ntfs_record(s->n, hit->id.number, r))
 			continue;
-		name = name_of(s, r, hit->id.number, &folder);
+		name = name_of(s, r, hit->id.number, &directory);
 		if (name != NULL)
-			fs_hits_name(hit, name, folder);
+			fs_hits_name(hit, name, directory);
 	}
 }
 
@@ -318,8 +318,8 @@ climb(void *arg, struct fs_id *id)
 	char *name;
 
 	if (ntfs_record(s->n, id->number, r))
-		return (fs_le(r + R_FLAGS, 2) & (R_IN_USE | R_FOLDER)) ==
-		    (R_IN_USE | R_FOLDER) &&
+		return (fs_le(r + R_FLAGS, 2) & (R_IN_USE | R_DIR)) ==
+		    (R_IN_USE | R_DIR) &&
 		    fs_le(r + R_SEQUENCE, 2) == id->tree ?
 		    name_of(s, r, id->number, id) : NULL;
 	hit = fs_hits_find(&s->hits, (struct fs_id){ id->number, 0 });
@@ -327,7 +327,7 @@ climb(void *arg, struct fs_id *id)
 		return NULL;
 	name = fs_text(s->n->io, (const unsigned char *)hit->name,
 	    strlen(hit->name));
-	*id = hit->folder;
+	*id = hit->directory;
 	return name;
 }
 

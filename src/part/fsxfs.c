@@ -16,7 +16,7 @@ enum {				/* offsets in the superblock */
 	S_AG_BLOCKS = 84, S_AGS = 88,
 	S_LOG_BLOCKS = 96, S_VERSION = 100, S_SECTOR = 102, S_INODE = 104,
 	S_NAME = 108, S_BLOCK_LOG = 120, S_INODE_LOG = 123, S_AG_LOG = 124,
-	S_UNFINISHED = 126, S_FOLDER_LOG = 192, S_MORE = 200, S_RO = 212,
+	S_UNFINISHED = 126, S_DIR_LOG = 192, S_MORE = 200, S_RO = 212,
 	S_INCOMPAT = 216,
 	S_CSUM = 224,
 	NAME = 12,
@@ -77,11 +77,11 @@ geometry(struct xfs *x, const unsigned char *s)
 	    UINT32_C(1) << x->block_log != x->block || x->ag_log > 31 ||
 	    !fs_power_of_two(x->inode) || x->inode < 256 ||
 	    x->inode > XFS_INODE || x->inode > x->block || x->inode_log > 8 ||
-	    x->block >> x->inode_log != x->inode || s[S_FOLDER_LOG] > 7 ||
+	    x->block >> x->inode_log != x->inode || s[S_DIR_LOG] > 7 ||
 	    x->ag_blocks < 64 || x->ag_blocks > UINT32_C(1) << x->ag_log ||
 	    x->blocks > INT64_MAX / x->block)
 		return false;
-	x->folder = UINT32_C(1) << s[S_FOLDER_LOG];
+	x->directory = UINT32_C(1) << s[S_DIR_LOG];
 	x->root = fs_be(s + S_ROOT, 8);
 	x->sparse = x->v5 && (fs_be(s + S_INCOMPAT, 4) & IN_SPARSE) != 0;
 	x->kinds = x->v5 ? (fs_be(s + S_INCOMPAT, 4) & IN_KINDS) != 0 :

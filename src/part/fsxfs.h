@@ -23,7 +23,7 @@ enum {
 enum {				/* offsets and values in an inode */
 	XFS_D_MODE = 2, XFS_D_FORMAT = 5, XFS_D_BESIDE_AT = 82,
 	XFS_D_FLAGS = 90,
-	XFS_KIND = 0xf000, XFS_FOLDER = 0x4000, XFS_INSIDE = 1,
+	XFS_KIND = 0xf000, XFS_DIR = 0x4000, XFS_INSIDE = 1,
 	XFS_ELSEWHERE = 1,	/* a flag: on the realtime device */
 };
 
@@ -43,7 +43,7 @@ struct xfs {
 	uint64_t	 log;		/* its first block; 0: on another
 					 * device */
 	uint32_t	 log_blocks;
-	uint32_t	 folder;	/* blocks of a directory block */
+	uint32_t	 directory;	/* blocks of a directory block */
 	uint32_t	 wrong;		/* groups that count as used */
 	unsigned char	*nodes;		/* XFS_LEVELS blocks, twice: for trees
 					 * of groups, and of files */

@@ -178,11 +178,12 @@ static void
 note_inode(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
     void *arg)
 {
-	bool folder = (fs_be(p + XFS_D_MODE, 2) & XFS_KIND) == XFS_FOLDER;
+	bool directory = (fs_be(p + XFS_D_MODE, 2) & XFS_KIND) == XFS_DIR;
 
 	(void)number, (void)at;
 	if (memcmp(p, "IN", 2) == 0)
-		xfs_fork(x, p, false, folder, folder ? note : note_leads, arg);
+		xfs_fork(x, p, false, directory, directory ? note : note_leads,
+		    arg);
 }
 
 /* Whether an inode of a chunk exists and is in use. */

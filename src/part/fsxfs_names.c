@@ -134,7 +134,7 @@ list_extent(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 {
 	struct listing *l = arg;
 	struct search *s = l->s;
-	size_t size = (size_t)s->x->folder * s->x->block;
+	size_t size = (size_t)s->x->directory * s->x->block;
 
 	if (leads || from > names_end / s->x->block)
 		return;
@@ -160,10 +160,10 @@ list(struct search *s, const unsigned char *inode, fs_entry *tell, void *arg)
 }
 
 static bool
-is_folder(const unsigned char *p)
+is_dir(const unsigned char *p)
 {
 	return memcmp(p, "IN", 2) == 0 &&
-	    (fs_be(p + XFS_D_MODE, 2) & XFS_KIND) == XFS_FOLDER;
+	    (fs_be(p + XFS_D_MODE, 2) & XFS_KIND) == XFS_DIR;
 }
 
 static void
@@ -171,24 +171,24 @@ name_all(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
     void *arg)
 {
 	struct search *s = arg;
-	struct fs_folder f = { &s->hits, number };
+	struct fs_dir f = { &s->hits, number };
 
 	(void)x, (void)at;
-	if (is_folder(p))
+	if (is_dir(p))
 		list(s, p, fs_entry_hit, &f);
 }
 
 /* --------------------------------------------------------------- paths */
 
 static bool
-folder_inode(struct xfs *x, uint64_t number, unsigned char *p)
+dir_inode(struct xfs *x, uint64_t number, unsigned char *p)
 {
 	uint64_t at = xfs_place_of(x, number >> x->inode_log);
 	uint64_t in = number & ((UINT64_C(1) << x->inode_log) - 1);
 
 	return at != UINT64_MAX &&
 	    fs_get(x->io, at + in * x->inode, p, x->inode) == 0 &&
-	    is_folder(p);
+	    is_dir(p);
 }
 
 /* The name of a directory, and its parent; NULL if that is unknown. */
@@ -199,10 +199,10 @@ climb(void *arg, struct fs_id *id)
 	struct fs_step step = { .io = s->x->io, .number = id->number };
 	unsigned char p[XFS_INODE];
 
-	if (!folder_inode(s->x, step.number, p))
+	if (!dir_inode(s->x, step.number, p))
 		return NULL;
 	list(s, p, fs_entry_parent, &step);
-	if (folder_inode(s->x, step.parent, p))
+	if (dir_inode(s->x, step.parent, p))
 		list(s, p, fs_entry_name, &step);
 	id->number = step.parent;
 	return step.name;
@@ -226,7 +226,7 @@ search(struct search *s)
 	struct xfs *x = s->x;
 	bool failed;
 
-	s->block = fs_alloc(x->io, (size_t)x->folder * x->block);
+	s->block = fs_alloc(x->io, (size_t)x->directory * x->block);
 	if (!fs_hits_open(&s->hits))
 		return;
 	x->io->failed = false;		/* the backup was good */

@@ -66,7 +66,7 @@ enum {				/* linux/landlock.h of Linux 6.7, complete */
 	NET_TCP = 3,		/* bind, connect */
 
 	FILE_RIGHTS = FS_WRITE | FS_READ | FS_TRUNCATE,
-	FOLDER = FILE_RIGHTS | FS_LIST | FS_REMOVE | FS_MAKE_FILE |
+	DIRECTORY = FILE_RIGHTS | FS_LIST | FS_REMOVE | FS_MAKE_FILE |
 	    FS_MAKE_SOCKET,
 };
 
@@ -217,15 +217,15 @@ allow_path(struct ruleset *r, const char *path, uint64_t access)
 
 /* Allow the directory of a file, where its next version is created. */
 static void
-allow_folder(struct ruleset *r, const char *path)
+allow_dir(struct ruleset *r, const char *path)
 {
 	const char *base;
 	int fd;
 
 	if (path == NULL)
 		return;
-	fd = path_folder(path, O_PATH, &base);
-	allow(r, fd, FOLDER);
+	fd = path_dir(path, O_PATH, &base);
+	allow(r, fd, DIRECTORY);
 	if (fd >= 0)
 		close(fd);
 }
@@ -253,7 +253,7 @@ allow_end(struct ruleset *r, const struct endpoint *ep)
 	int fd;
 
 	if (ep->is.absent)		/* a file yet to be created */
-		allow(r, ep->dir, FOLDER);
+		allow(r, ep->dir, DIRECTORY);
 	if (ep->is.absent || !endpoint_holds(ep) || ep->kind == END_STREAM ||
 	    !local(ep))
 		return;
@@ -306,7 +306,7 @@ allow_outputs(struct ruleset *r, const struct opts *o)
 	size_t i;
 
 	for (i = 0; i < COUNT(paths); i++)
-		allow_folder(r, paths[i]);
+		allow_dir(r, paths[i]);
 	if (o->domain != NULL)
 		allow_path(r, o->domain, FS_READ);
 	if (o->map != NULL || o->report != NULL)

@@ -36,7 +36,7 @@ leads_here(const struct name *n, const struct stat *st, const char *path)
 		return false;
 	if (st != NULL && stat(path, &there) == 0)
 		return same_file(st, &there);
-	dir = path_folder(path, O_RDONLY, &base);
+	dir = path_dir(path, O_RDONLY, &base);
 	if (dir < 0)
 		return false;
 	yes = fstat(dir, &there) == 0 && fstat(n->dir, &here) == 0 &&
@@ -131,7 +131,7 @@ names_map(const struct plan *p, struct fault *f)
 	int failed = 0;
 	size_t i;
 
-	n.dir = path_folder(n.path, O_PATH, &n.base);
+	n.dir = path_dir(n.path, O_PATH, &n.base);
 	if (n.dir < 0)
 		return fault_errno(f, errno, "%s", n.path);
 	for (i = 0; i < 3 && failed == 0; i++)

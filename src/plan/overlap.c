@@ -89,7 +89,7 @@ add_backing(struct places *all, const struct disk *d, const struct place *p)
 {
 	struct place below = { .from = p->from + d->backing_off,
 		.to = p->to + d->backing_off, .somewhere = p->somewhere };
-	struct located l = { .folder = AT_FDCWD, .name = d->backing };
+	struct located l = { .directory = AT_FDCWD, .name = d->backing };
 	struct overlaid layer;
 	struct stat st;
 	int err;

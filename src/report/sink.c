@@ -267,10 +267,10 @@ static int
 open_named(struct sink *s, const struct opts *o, struct fault *f)
 {
 	const char *base;
-	int dir = path_folder(s->name, O_PATH, &base), failed;
+	int dir = path_dir(s->name, O_PATH, &base), failed;
 
 	if (dir < 0 && errno == ENOENT)
-		return path_no_folder(s->name, s->key, s->name, f);
+		return path_no_dir(s->name, s->key, s->name, f);
 	if (dir < 0)
 		return sink_errno(f, s, errno);
 	s->named = true;
@@ -283,14 +283,14 @@ open_named(struct sink *s, const struct opts *o, struct fault *f)
 static bool
 descriptor(const char *name, long *fd)
 {
-	static const char folder[] = "/dev/fd/";
-	size_t skip = sizeof(folder) - 1;
+	static const char directory[] = "/dev/fd/";
+	size_t skip = sizeof(directory) - 1;
 
 	if (strcmp(name, "/dev/stdout") == 0 || strcmp(name, "-") == 0)
 		name = "1";
 	else if (strcmp(name, "/dev/stderr") == 0)
 		name = "2";
-	else if (strncmp(name, folder, skip) == 0)
+	else if (strncmp(name, directory, skip) == 0)
 		name += skip;
 	if (*name == '\0' || name[strspn(name, "0123456789")] != '\0')
 		return false;

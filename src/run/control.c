@@ -31,7 +31,7 @@ enum { ANSWER = 384 };
 
 /* Never create a node in /dev. */
 static int
-check_folder(const char *path, struct fault *f)
+check_dir(const char *path, struct fault *f)
 {
 	char what[sizeof(struct sockaddr_un) + sizeof("control=")];
 
@@ -118,7 +118,7 @@ address(struct sockaddr_un *name, const char *path, struct fault *f)
 	if (strlen(path) >= sizeof(name->sun_path))
 		return fault_errno(f, ENAMETOOLONG, "control=%s", path);
 	memcpy(name->sun_path, path, strlen(path) + 1);
-	return check_folder(path, f);
+	return check_dir(path, f);
 }
 
 int

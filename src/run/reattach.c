@@ -50,12 +50,12 @@ is_target(const struct plan *p, const struct disk *d)
 }
 
 static bool
-is_node(const struct endpoint *ep, const char *folder, const char *name)
+is_node(const struct endpoint *ep, const char *directory, const char *name)
 {
 	char path[PATH];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	return name[0] != '\0' && stat(path, &st) == 0 &&
 	    S_ISCHR(st.st_mode) && st.st_rdev == ep->id.node;
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # A Ceph cluster: a monitor and an OSD in memory, on loopback, with keys (cephx),
-# in a folder of their own; its pool is rbd.  Sourced.
+# in a directory of their own; its pool is rbd.  Sourced.
 
 ceph_mon='' ceph_osd=''
 
@@ -22,7 +22,7 @@ ceph_port()
 	done
 	return 1
 }
-# ceph_start DIR BYTES: in that folder, which is there, with room for so much;
+# ceph_start DIR BYTES: in that directory, which is there, with room for so much;
 # CEPH_CONF leads clients to it.  False if it does not start, after its reasons.
 ceph_start()
 {

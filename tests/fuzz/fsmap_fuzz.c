@@ -3,7 +3,7 @@
  * way it is read, and patches of what is read of it when it is whole.  What the
  * reader says of it is consistent in itself, takes little memory, and no more
  * reads than it promises.  Run by tests/fuzz/run, which makes the images, in
- * the folder FUZZ_IMAGES.
+ * the directory FUZZ_IMAGES.
  *
  * Linked with --wrap of calloc, realloc and free, which count.
  */

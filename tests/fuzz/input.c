@@ -164,18 +164,18 @@ void
 fuzz_images(size_t most, void (*take)(const char *path,
     const unsigned char *bytes, size_t size))
 {
-	const char *folder = getenv("FUZZ_IMAGES"); /* NOLINT(concurrency-*) */
+	const char *images = getenv("FUZZ_IMAGES"); /* NOLINT(concurrency-*) */
 	struct dirent **found;
 	char path[PATH_MAX];
 	size_t taken = 0;
 	int n, i;
 
-	n = folder == NULL ? -1 : scandir(folder, &found, NULL, alphasort);
+	n = images == NULL ? -1 : scandir(images, &found, NULL, alphasort);
 	if (n < 0)
 		err(2, "FUZZ_IMAGES");
 	for (i = 0; i < n; i++) {
 		if (found[i]->d_name[0] != '.' && taken < most) {
-			snprintf(path, sizeof(path), "%s/%s", folder,
+			snprintf(path, sizeof(path), "%s/%s", images,
 			    found[i]->d_name);
 			open_image(path, take);
 			taken++;
@@ -184,7 +184,7 @@ fuzz_images(size_t most, void (*take)(const char *path,
 	}
 	free((void *)found);
 	if (taken == 0)
-		errx(2, "no images in %s", folder);
+		errx(2, "no images in %s", images);
 }
 
 static void

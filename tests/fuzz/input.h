@@ -39,7 +39,7 @@ struct fault;
 void fuzz_failed(const struct fault *);
 
 /*
- * Have the images in the folder FUZZ_IMAGES taken, at most so many, by name:
+ * Have the images in the directory FUZZ_IMAGES taken, at most so many, by name:
  * the same input is to be the same elsewhere.  They stay mapped.
  */
 void fuzz_images(size_t most, void (*take)(const char *path,

@@ -5,7 +5,8 @@
  *
  * Linked with --wrap of what opens, lists and looks up: each call takes the next
  * string of the input, which ends in a zero.  One that begins with a byte of 1
- * fails, with the next byte as its errno.  A folder has the words of a string.
+ * fails, with the next byte as its errno.  A directory has the words of a
+ * string.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -34,7 +35,7 @@
 
 enum {
 	FDS = 64, FIRST = 1000,	/* descriptors that are ours */
-	WORDS_MOST = 8,		/* of a folder */
+	WORDS_MOST = 8,		/* of a directory */
 	SECONDS = 20,		/* that an input may take, on a busy machine */
 };
 
@@ -356,7 +357,7 @@ ask_file(void)
 	size_t n = 0;
 
 	if (fstatat(AT_FDCWD, "/proc", &st, 0) == 0 && filesystem_disks(
-	    &(struct located){ .folder = AT_FDCWD, .name = "/proc",
+	    &(struct located){ .directory = AT_FDCWD, .name = "/proc",
 	    .dev = st.st_dev, .ino = st.st_ino }, node, 4, &n) == 0)
 		fuzz_taken++;
 	if (n > 4)
@@ -386,7 +387,7 @@ check_list(char *text, bool json)
 	}
 }
 
-/* It fails where a folder cannot be read for want of memory. */
+/* It fails where a directory cannot be read for want of memory. */
 static void
 print_list(void)
 {

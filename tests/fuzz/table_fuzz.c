@@ -2,7 +2,7 @@
  * Any bytes as what is spoilt of a disk with a partition table, by way of
  * libblkid: what is told of its partitions is consistent in itself, an end that
  * is limited to one lies within the disk, and so do signatures.  Run by
- * tests/fuzz/run, which makes the disks, in the folder FUZZ_IMAGES.
+ * tests/fuzz/run, which makes the disks, in the directory FUZZ_IMAGES.
  *
  * An input is which disk, how large its sectors are, and patches: place, how
  * many bytes, and which.  Checksums of a GPT are made right again, mostly, for

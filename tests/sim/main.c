@@ -7,7 +7,8 @@
  *
  * A run that is wrong is told by its seed: sim -v -s SEED shows it again.  It
  * ends after MOST of them (5), or with 0 when there was none.  Works in the
- * folder it is started in, with a file "map", and holds a lock of that folder:
+ * directory it is started in, with a file "map", and holds a lock of that
+ * directory:
  * two would call each other's map wrong.
  */
 #include <err.h>
@@ -342,17 +343,17 @@ play(uint64_t seed, bool loud, uint64_t count[])
 
 /* The lock is held until the descriptor is closed. */
 static int
-lock_folder(void)
+lock_dir(void)
 {
-	int folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (folder < 0)
+	if (directory < 0)
 		err(2, ".");
-	if (flock(folder, LOCK_EX | LOCK_NB) == 0)
-		return folder;
+	if (flock(directory, LOCK_EX | LOCK_NB) == 0)
+		return directory;
 	if (errno == EWOULDBLOCK)
-		errx(2, "another runs in this folder, with the same map");
-	err(2, "locking the folder");
+		errx(2, "another runs in this directory, with the same map");
+	err(2, "locking the directory");
 }
 
 int
@@ -362,7 +363,7 @@ main(int argc, char *argv[])
 	uint64_t count[256] = { 0 };
 	bool loud = false;
 	const char *wrong;
-	int c, out, nothing, folder;
+	int c, out, nothing, directory;
 
 	while ((c = getopt(argc, argv, "m:n:s:v")) != -1)
 		switch (c) {
@@ -381,7 +382,7 @@ main(int argc, char *argv[])
 		default:
 			errx(2, "usage: sim [-v] [-m MOST] [-s SEED] [-n RUNS]");
 		}
-	folder = lock_folder();
+	directory = lock_dir();
 	out = dup(STDOUT_FILENO);
 	nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (out < 0 || nothing < 0 || (!loud && dup2(nothing, 2) != 2))
@@ -401,6 +402,6 @@ main(int argc, char *argv[])
 			dprintf(out, " %d: %llu", c == 255 ? -1 : c,
 			    (unsigned long long)count[c]);
 	dprintf(out, "\n");
-	close(folder);
+	close(directory);
 	return failed > 0;
 }

@@ -1,5 +1,5 @@
 /*
- * erofs FILE FOLDER: make FILE an empty erofs of 4 KiB, and mount it on FOLDER
+ * erofs FILE DIR: make FILE an empty erofs of 4 KiB, and mount it on DIR
  * as Linux 6.12 can, without a loop device.
  *
  * The status is 77 if the kernel cannot.
@@ -31,13 +31,13 @@ main(int argc, char **argv)
 	int fd;
 
 	if (argc != 3)
-		errx(2, "usage: erofs FILE FOLDER");
+		errx(2, "usage: erofs FILE DIRECTORY");
 	put(b + SUPER, 0xE0F5E1E2, 4);		/* magic */
 	put(b + SUPER + 12, 12, 1);		/* log of a block's size */
 	put(b + SUPER + 14, INODE / 32, 2);	/* of the root, */
 	put(b + SUPER + 16, 1, 4);		/* of one inode */
 	put(b + SUPER + 36, 1, 4);		/* block */
-	put(b + INODE + 4, 040755, 2);		/* a folder, */
+	put(b + INODE + 4, 040755, 2);		/* a directory, */
 	put(b + INODE + 6, 2, 2);		/* empty */
 	fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0 || write(fd, b, BLOCK) != BLOCK || close(fd) != 0)

@@ -56,7 +56,7 @@ struct completion {
 };
 
 static const char *
-folder(void)
+directory(void)
 {
 	const char *dir = getenv("RBD_DIR");
 
@@ -215,7 +215,7 @@ rados_ioctx_create(rados_t cluster, const char *name, rados_ioctx_t *io)
 	struct pool *p = calloc(1, sizeof(*p));
 
 	(void)cluster;
-	snprintf(p->path, sizeof(p->path), "%s/%s", folder(), name);
+	snprintf(p->path, sizeof(p->path), "%s/%s", directory(), name);
 	if (access(p->path, F_OK) != 0) {
 		free(p);
 		return -ENOENT;

@@ -1,7 +1,7 @@
 /*
  * powercut: what a rescue would find after a power cut at any time.
  *
- *	powercut [-f SYNC|FOLDER|TEMP] [-s SEED] TRACE SRC OLD DST MAP CUTS
+ *	powercut [-f SYNC|DIRECTORY|TEMP] [-s SEED] TRACE SRC OLD DST MAP CUTS
  *
  * TRACE is what trace.so recorded of rescues of SRC onto DST with the map MAP
  * (no two files may have the same name in two directories).  OLD is the earlier
@@ -54,7 +54,7 @@ struct file {			/* an inode number, until it is used again */
 	size_t		 last;	/* op that wrote it last */
 };
 
-struct name {			/* of an entry of the folder */
+struct name {			/* of an entry of the directory */
 	const char	*text;
 	int		 file;	/* or -1 */
 };
@@ -167,15 +167,16 @@ settle(const char *forget, int dst)
 
 	for (i = 0; i < ops; i++) {
 		const struct op *s = &op[i];
-		bool folder = s->kind == FOLDER;
+		bool directory = s->kind == DIRECTORY;
 
-		if ((s->kind != SYNC && !folder) || s->failed ||
-		    s->ended == SIZE_MAX || strcmp(forget, folder ? "FOLDER" :
+		if ((s->kind != SYNC && !directory) || s->failed ||
+		    s->ended == SIZE_MAX || strcmp(forget,
+		    directory ? "DIRECTORY" :
 		    s->file == dst ? "SYNC" : "TEMP") == 0)
 			continue;
 		for (k = 0; k < i; k++)
 			if (op[k].safe == SIZE_MAX && op[k].ended < s->begun &&
-			    (folder ? is_name(&op[k]) && op[k].r->off ==
+			    (directory ? is_name(&op[k]) && op[k].r->off ==
 			    s->r->off : op[k].kind == WRITE &&
 			    op[k].file == s->file))
 				op[k].safe = s->ended + 1;
@@ -230,18 +231,18 @@ contents(int f, size_t cut, enum mood mood, const struct bytes *before)
 }
 
 static struct name *
-entry(struct name *folder, const char *text)
+entry(struct name *directory, const char *text)
 {
-	while (folder->text != NULL && strcmp(folder->text, text) != 0)
-		folder++;
-	if (folder->text == NULL)
-		*folder = (struct name){ text, -1 };
-	return folder;
+	while (directory->text != NULL && strcmp(directory->text, text) != 0)
+		directory++;
+	if (directory->text == NULL)
+		*directory = (struct name){ text, -1 };
+	return directory;
 }
 
-/* The names in the folder; room for all there ever were, zeroed. */
+/* The names in the directory; room for all there ever were, zeroed. */
 static void
-names(struct name *folder, size_t cut, enum mood mood)
+names(struct name *directory, size_t cut, enum mood mood)
 {
 	size_t i;
 
@@ -253,18 +254,18 @@ names(struct name *folder, size_t cut, enum mood mood)
 			continue;
 		switch (o->kind) {
 		case CREATE:
-			entry(folder, o->data)->file = o->file;
+			entry(directory, o->data)->file = o->file;
 			break;
 		case LINK:
-			entry(folder, second)->file = o->file;
+			entry(directory, second)->file = o->file;
 			break;
 		case RENAME:
-			if (entry(folder, o->data)->file == o->file)
-				entry(folder, o->data)->file = -1;
-			entry(folder, second)->file = o->file;
+			if (entry(directory, o->data)->file == o->file)
+				entry(directory, o->data)->file = -1;
+			entry(directory, second)->file = o->file;
 			break;
 		default:
-			entry(folder, o->data)->file = -1;
+			entry(directory, o->data)->file = -1;
 			break;
 		}
 	}
@@ -323,15 +324,16 @@ hold_against(const char *text, const struct bytes *dst)
 }
 
 static void
-check_map(const struct name *folder, const char *name, const struct bytes *dst)
+check_map(const struct name *directory, const char *name,
+    const struct bytes *dst)
 {
 	const struct bytes none = { NULL, 0 };
 	struct bytes map;
 	int f = -1;
 
-	for (; folder->text != NULL; folder++)
-		if (strcmp(folder->text, name) == 0)
-			f = folder->file;
+	for (; directory->text != NULL; directory++)
+		if (strcmp(directory->text, name) == 0)
+			f = directory->file;
 	if (f < 0)
 		return;
 	map = contents(f, now_cut, now_mood, &none);
@@ -343,10 +345,10 @@ check_map(const struct name *folder, const char *name, const struct bytes *dst)
 }
 
 static bool
-there(const struct name *folder, const char *name)
+there(const struct name *directory, const char *name)
 {
-	for (; folder->text != NULL; folder++)
-		if (strcmp(folder->text, name) == 0 && folder->file >= 0)
+	for (; directory->text != NULL; directory++)
+		if (strcmp(directory->text, name) == 0 && directory->file >= 0)
 			return true;
 	return false;
 }
@@ -354,23 +356,23 @@ there(const struct name *folder, const char *name)
 static void
 try_cut(int dst, size_t first)
 {
-	struct name *folder = calloc(2 * ops + 1, sizeof(*folder));
+	struct name *directory = calloc(2 * ops + 1, sizeof(*directory));
 	const struct bytes none = { NULL, 0 };
 	struct bytes target = none;
 	char bak[256];
 
-	if (folder == NULL)
+	if (directory == NULL)
 		err(TROUBLE, "names");
-	names(folder, now_cut, now_mood);
-	if (old.n > 0 || there(folder, dst_name))
+	names(directory, now_cut, now_mood);
+	if (old.n > 0 || there(directory, dst_name))
 		target = contents(dst, now_cut, now_mood, &old);
 	snprintf(bak, sizeof(bak), "%s.bak", map_name);
-	check_map(folder, map_name, &target);
-	check_map(folder, bak, &target);
-	if (now_cut > first && !there(folder, map_name))
+	check_map(directory, map_name, &target);
+	check_map(directory, bak, &target);
+	if (now_cut > first && !there(directory, map_name))
 		lie("there is no map");
 	free(target.p);
-	free(folder);
+	free(directory);
 }
 
 /* A record soon behind the beginning of a rename, where most is in doubt. */

@@ -100,17 +100,17 @@ base(const char *path)
 	return slash == NULL ? path : slash + 1;
 }
 
-/* The number of the folder that a name is in. */
+/* The number of the directory that a name is in. */
 static uint64_t
-folder_of(int dir, const char *path)
+dir_of(int dir, const char *path)
 {
 	size_t len = (size_t)(base(path) - path);
-	char folder[4096];
+	char directory[4096];
 	struct stat st;
 
-	snprintf(folder, sizeof(folder), "%.*s", len > 0 ? (int)len : 1,
+	snprintf(directory, sizeof(directory), "%.*s", len > 0 ? (int)len : 1,
 	    len > 0 ? path : ".");
-	return fstatat(dir, folder, &st, 0) == 0 ? st.st_ino : 0;
+	return fstatat(dir, directory, &st, 0) == 0 ? st.st_ino : 0;
 }
 
 static uint64_t
@@ -122,7 +122,7 @@ note_names(enum kind kind, uint64_t ino, int dir, const char *a, const char *b)
 	if (b != NULL)
 		v[1] = (struct iovec){ (void *)(uintptr_t)base(b),
 			strlen(base(b)) + 1 };
-	return note(kind, ino, folder_of(dir, a), v, b == NULL ? 1 : 2);
+	return note(kind, ino, dir_of(dir, a), v, b == NULL ? 1 : 2);
 }
 
 /* Whether what is written there stays; its number. */
@@ -248,13 +248,14 @@ flush(int fd, int (*real)(int))
 {
 	struct stat st;
 	uint64_t id = 0, ino = 0;
-	bool folder = trace_fd >= 0 && fstat(fd, &st) == 0 &&
-	    S_ISDIR(st.st_mode), noted = folder || kept(fd, &ino);
+	bool directory = trace_fd >= 0 && fstat(fd, &st) == 0 &&
+	    S_ISDIR(st.st_mode), noted = directory || kept(fd, &ino);
 	int failed;
 
 	if (noted)
-		id = note(folder ? FOLDER : SYNC, folder ? st.st_ino : ino,
-		    folder ? st.st_ino : 0, NULL, 0);
+		id = note(directory ? DIRECTORY : SYNC,
+		    directory ? st.st_ino : ino,
+		    directory ? st.st_ino : 0, NULL, 0);
 	failed = real(fd);
 	if (id > 0)
 		done(id, failed != 0);

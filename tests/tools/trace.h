@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 enum kind {
-	CREATE,		/* name: a new file, ino; off: its folder's number, */
+	CREATE,		/* name: a new file, ino; off: its directory's number, */
 			/* as with all names, which come without it */
 	WRITE,		/* len bytes of ino at off */
 	SYNC,		/* fdatasync or fsync of a file */
-	FOLDER,		/* fsync of a folder, off */
+	DIRECTORY,		/* fsync of a directory, off */
 	RENAME,		/* name, and behind its zero the new name */
 	LINK,		/* the same */
 	UNLINK,		/* name */

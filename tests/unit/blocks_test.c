@@ -31,7 +31,7 @@ static struct plan p;
 static struct job job;
 static struct pass pass;
 static struct fault f;
-static char folder[] = "/tmp/pardd-blocks.XXXXXX", path[64], old[64];
+static char directory[] = "/tmp/pardd-blocks.XXXXXX", path[64], old[64];
 static const struct seg seg = { FROM, TO - FROM, UNTRIMMED };
 
 static struct {
@@ -83,10 +83,10 @@ static int
 set_up(void **state)
 {
 	(void)state;
-	stpcpy(folder + strlen(folder) - 6, "XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/map", folder);
-	snprintf(old, sizeof(old), "%s/map.bak", folder);
+	stpcpy(directory + strlen(directory) - 6, "XXXXXX");
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/map", directory);
+	snprintf(old, sizeof(old), "%s/map.bak", directory);
 	begin_disk(&disk, "disk", &ends, SECTOR, DISK_SECTORS);
 	begin_disk(&target, "target", &ends, SECTOR, DISK_SECTORS);
 	o = (struct opts){ .map = path, .mapinterval = 30, .maxerrors = -1,
@@ -106,7 +106,7 @@ tear_down(void **state)
 	end_disk(&target);
 	unlink(path);
 	unlink(old);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 /* A run with the map that there is; it comes to this pass. */

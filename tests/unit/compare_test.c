@@ -569,27 +569,27 @@ reads_all_where_holes_are_not_known(void **state)
 
 /* -------------------------------------------------------- memory, and files */
 
-static char folder[32], path[64];
+static char directory[32], path[64];
 
 static int
-begin_folder(void **state)
+begin_dir(void **state)
 {
 	(void)state;
 	make();
-	strcpy(folder, "/tmp/pardd-unit.XXXXXX");
-	if (mkdtemp(folder) == NULL)
+	strcpy(directory, "/tmp/pardd-unit.XXXXXX");
+	if (mkdtemp(directory) == NULL)
 		return -1;
-	snprintf(path, sizeof(path), "%s/map", folder);
+	snprintf(path, sizeof(path), "%s/map", directory);
 	o.map = path;
 	return 0;
 }
 
 static int
-end_folder(void **state)
+end_dir(void **state)
 {
 	(void)state;
 	unlink(path);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 /* The ranges of the map that was written, as OFF+LEN and the status of each. */
@@ -728,7 +728,7 @@ int
 main(void)
 {
 #define TEST(f)	cmocka_unit_test_setup(f, begin)
-#define FILES(f)	cmocka_unit_test_setup_teardown(f, begin_folder, end_folder)
+#define FILES(f)	cmocka_unit_test_setup_teardown(f, begin_dir, end_dir)
 	const struct CMUnitTest tests[] = {
 		TEST(finds_blocks_that_differ),
 		TEST(finds_pieces_where_too_many_differ),

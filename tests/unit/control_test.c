@@ -27,7 +27,7 @@ static struct {			/* what fails once, after so many */
 	unsigned	 after;
 } fails;
 
-static char folder[] = "/tmp/pardd-unit.XXXXXX";
+static char directory[] = "/tmp/pardd-unit.XXXXXX";
 static struct control c;
 static struct opts o;
 static struct fault f;
@@ -116,7 +116,7 @@ enter(void **state)
 	o.control = "socket";
 	job.p = &p;
 	job.rescue = NULL;
-	return mkdtemp(folder) == NULL || chdir(folder) != 0 ||
+	return mkdtemp(directory) == NULL || chdir(directory) != 0 ||
 	    map_init(&job.map, 1 << 20, 4096, 0) != 0;
 }
 
@@ -125,7 +125,7 @@ leave(void **state)
 {
 	(void)state;
 	map_free(&job.map);
-	return chdir("/") != 0 || rmdir(folder) != 0;
+	return chdir("/") != 0 || rmdir(directory) != 0;
 }
 
 static bool

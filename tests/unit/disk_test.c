@@ -25,7 +25,7 @@ enum { BLOCKS = 1000 };
 
 static struct disk d, other;
 
-/* A SCSI disk; the folder of its bus is where "device" leads. */
+/* A SCSI disk; the directory of its bus is where "device" leads. */
 static void
 add_scsi(const char *bus, const char *name, dev_t dev)
 {
@@ -113,7 +113,7 @@ has_no_serial(void **state)
 	assert_int_equal(strlen(d.serial), 255);
 }
 
-/* That of the bridge, some folders up. */
+/* That of the bridge, some directories up. */
 static void
 has_the_serial_of_usb(void **state)
 {
@@ -585,7 +585,7 @@ has_names(void **state)
 	assert_int_equal(disk_is(&d, "ata-A"), NAME_OTHER);
 }
 
-/* Bare numbers come first in the folder, even before names in lower case. */
+/* Bare numbers come first in the directory, even before names in lower case. */
 static void
 has_a_name_with_its_serial_number(void **state)
 {

@@ -232,7 +232,7 @@ put(const char *path)
 {
 	char there[PATH_MAX], here[PATH_MAX];
 
-	world_folders(world_path(path, there));
+	world_dirs(world_path(path, there));
 	(void)remove(there);
 	assert_int_equal(link(world_path("/merged/file", here), there), 0);
 }
@@ -299,7 +299,7 @@ a_layer_may_not_be_seen(void **state)
 	has("/up/file", "another");		/* it is not that one */
 	assert_false(merged(both));
 	lacks("/up/file");
-	has("/up/file/.keep", "%s", "");	/* a folder by now */
+	has("/up/file/.keep", "%s", "");	/* a directory by now */
 	assert_true(merged(both));
 	assert_string_equal(found, "/low/file");
 }

@@ -245,9 +245,9 @@ make_extents(void)
 enum { TREES_USE = 13 * NODE, DATA_USE = 24 * KIB };
 
 static unsigned char *
-add_file(uint64_t leaf, uint64_t inode, uint64_t folder, const char *name)
+add_file(uint64_t leaf, uint64_t inode, uint64_t directory, const char *name)
 {
-	unsigned char *p = add(leaf, inode, REF, folder, 10 + strlen(name));
+	unsigned char *p = add(leaf, inode, REF, directory, 10 + strlen(name));
 
 	add_name(p, 8, name);
 	return p;
@@ -819,7 +819,7 @@ names_what_is_spoilt(void **state)
 		{ node(FILES_1) + N_ITEMS, 4, 160, at, 1, "", true },
 		{ node(FILES) + N_ITEMS, 4, 122, at, 1, "", true },
 		{ link_of(FILES, 0) + L_PLACE, 8, DATA, at, 1, "", true },
-		/* it has no name, or its folder has none */
+		/* it has no name, or its directory has none */
 		{ head(FILES_1, 2) + I_SIZE, 4, 9, at, 1, "<258>", false },
 		{ file + 8, 2, 0, at, 1, "<258>", false },
 		{ file + 8, 2, 6, at, 1, "<258>", false },
@@ -857,7 +857,7 @@ names_what_is_spoilt(void **state)
 		{ value(FILES_1, 3) + 45, 8, UINT64_MAX, at, 1, "", false },
 		{ value(FILES_1, 3) + 20, 1, 0, at, 1, "", false },
 		{ value(FILES_1, 3) + 20, 1, 2, at, 1, "/dir/first", false },
-		/* its folder cannot be looked up */
+		/* its directory cannot be looked up */
 		{ link_of(FILES, 0) + L_PLACE, 8, DATA, in, 1,
 		    "<257>/sub/inner", true },
 		{ node(FILES_1) + N_ITEMS, 4, 160, in, 1, "<257>/sub/inner",

@@ -13,7 +13,7 @@
 #include "fsimage.h"
 
 #define SECTOR	((size_t)512)
-#define ENTRY	((size_t)32)		/* of a folder */
+#define ENTRY	((size_t)32)		/* of a directory */
 
 enum {
 	FAT = 24, FAT_SECTORS = 40, HEAP = FAT + FAT_SECTORS,
@@ -70,9 +70,9 @@ add(unsigned char *p, const char *name, unsigned kind, unsigned first,
 	return p + (size_t)(2 + parts) * 32;
 }
 
-/* The checksum of each set of a folder of one cluster. */
+/* The checksum of each set of a directory of one cluster. */
 static void
-seal_folder(unsigned cluster)
+seal_dir(unsigned cluster)
 {
 	unsigned char *p = disk + place(cluster), *end = p + SECTOR;
 	size_t n, i;
@@ -107,9 +107,9 @@ seal_boot(void)
 static void
 seal(void)
 {
-	seal_folder(ROOT);
-	seal_folder(DIR);
-	seal_folder(WIDE);
+	seal_dir(ROOT);
+	seal_dir(DIR);
+	seal_dir(WIDE);
 	seal_boot();
 }
 
@@ -126,12 +126,12 @@ make_files(void)
 	put(p + ENTRY + E_SIZE, 8, CLUSTERS / 8);
 	p = add(p + 64, "plain", 0, PLAIN, SECTOR + 1, false);
 	p = add(p, "together", 0, TOGETHER_AT, 2 * SECTOR, true);
-	p = add(p, "dir", FOLDER, DIR, SECTOR, false);
-	add(p, "wide", FOLDER, WIDE, 2 * SECTOR, true);
+	p = add(p, "dir", DIRECTORY, DIR, SECTOR, false);
+	add(p, "wide", DIRECTORY, WIDE, 2 * SECTOR, true);
 	add(disk + place(DIR), "inner file's long name", 0, INNER, 1, false);
 	memset(disk + place(WIDE), 1, SECTOR);		/* nobody's */
 	add(disk + place(WIDE + 1), "deep", 0, DEEP, 1, false);
-	seal_folder(WIDE + 1);
+	seal_dir(WIDE + 1);
 }
 
 static int
@@ -332,7 +332,7 @@ doubts_its_bitmap(void **state)
 		{ fat + (size_t)4 * BITS, 4, 1, FS_DAMAGED, 4083 },
 		{ fat + (size_t)4 * BITS, 4, CLUSTERS + 2, FS_DAMAGED, 4083 },
 		{ fat + (size_t)4 * BITS, 4, BITS, FS_DAMAGED, 4083 },
-		/* what a file or a folder has */
+		/* what a file or a directory has */
 		{ bits(), 2, 0x1fff & ~(1 << (PLAIN + 1 - 2)), FS_DIRTY, 0 },
 		{ bits(), 2, 0x1fff & ~(1 << (TOGETHER_AT + 1 - 2)), FS_DIRTY,
 		    0 },
@@ -387,9 +387,9 @@ knows_its_upcase_table(void **state)
 	}
 }
 
-/* Nor does a folder that cannot be read leave anything free. */
+/* Nor does a directory that cannot be read leave anything free. */
 static void
-needs_all_folders(void **state)
+needs_all_dirs(void **state)
 {
 	static const unsigned of[] = { DIR, WIDE + 1 };
 	size_t i;
@@ -476,10 +476,10 @@ reads_large_clusters(void **state)
 	assert_int_equal(map.free_bytes, (uint64_t)(FEW - 2) * LARGE);
 }
 
-/* -------------------------------------------------------------- folders */
+/* -------------------------------------------------------------- directories */
 
 static void
-walks_folders(void **state)
+walks_dirs(void **state)
 {
 	unsigned char *p = disk + place(ROOT) + 8 * ENTRY;
 
@@ -516,9 +516,9 @@ walks_folders(void **state)
 	assert_true(leaves(0));
 }
 
-/* A folder with more folders than are kept. */
+/* A directory with more directories than are kept. */
 static void
-limits_folders(void **state)
+limits_dirs(void **state)
 {
 	static unsigned char part[SECTOR];
 	unsigned char *p = part;
@@ -526,7 +526,7 @@ limits_folders(void **state)
 
 	(void)state;
 	for (i = 0; i < 5; i++)
-		p = add(p, "many", FOLDER, NOBODY, SECTOR, false);
+		p = add(p, "many", DIRECTORY, NOBODY, SECTOR, false);
 	memset(p, 1, 32);
 	unsealed(NULL);
 	disk[B_CLUSTER] = 3;
@@ -604,7 +604,7 @@ names_what_is_spoilt(void **state)
 	assert_true(hits(AT(INNER), "", true));
 	assert_int_equal(image_read(0), FS_DIRTY);
 	assert_true(leaves(0));
-	/* it is cut off by the end of its folder, the last one or not */
+	/* it is cut off by the end of its directory, the last one or not */
 	set_up(NULL);
 	memmove(dir + SECTOR - 64, dir, 64);
 	memset(dir, 1, SECTOR - 64);
@@ -642,12 +642,12 @@ main(void)
 		TEST(limits_clusters),
 		TEST(doubts_its_bitmap),
 		TEST(knows_its_upcase_table),
-		TEST(needs_all_folders),
+		TEST(needs_all_dirs),
 		TEST(loses_a_sector),
 		TEST(ends_within_a_byte),
 		TEST(reads_large_clusters),
-		TEST(walks_folders),
-		TEST(limits_folders),
+		TEST(walks_dirs),
+		TEST(limits_dirs),
 		TEST(names_files),
 		TEST(names_what_is_spoilt),
 		TEST(fails_anywhere),

@@ -89,7 +89,7 @@ add_inode(unsigned number, unsigned mode, uint64_t size)
 	return p;
 }
 
-/* An entry behind the others of a folder, up to the end of its block. */
+/* An entry behind the others of a directory, up to the end of its block. */
 static unsigned char *
 add_entry(unsigned char *p, unsigned *at, unsigned number, const char *name)
 {
@@ -112,7 +112,7 @@ shorten(unsigned char *e)
 }
 
 static void
-add_folder(unsigned at, unsigned self, unsigned parent, const unsigned *number,
+add_dir(unsigned at, unsigned self, unsigned parent, const unsigned *number,
     const char *const *name, size_t n)
 {
 	unsigned off = 0;
@@ -154,14 +154,14 @@ make_files(void)
 		"link", "brief", "dir", "within" };
 	static const unsigned in_dir[] = { INNER };
 	static const char *const dir_names[] = { "inner" };
-	unsigned char *p = add_inode(ROOT, EXT_MODE_FOLDER, BLOCK);
+	unsigned char *p = add_inode(ROOT, EXT_MODE_DIR, BLOCK);
 	unsigned at = 0;
 
 	put(p + EXT_I_BLOCK, 4, B_ROOT);
 	put(p + EXT_I_BLOCK + 4, 4, B_EMPTY);
 	put(p + EXT_I_BLOCK + 48, 4, B_EMPTY + 1);
 	put(block(B_EMPTY + 1), 4, B_EMPTY + 2);
-	add_folder(B_ROOT, ROOT, ROOT, in_root, root_names, COUNT(in_root));
+	add_dir(B_ROOT, ROOT, ROOT, in_root, root_names, COUNT(in_root));
 	p = add_inode(PLAIN, EXT_MODE_FILE, 20 * BLOCK);
 	put(p + EXT_I_BLOCK, 4, B_PLAIN);
 	put(p + EXT_I_BLOCK + 4, 4, B_PLAIN + 1);
@@ -183,12 +183,12 @@ make_files(void)
 	put(p + EXT_I_BLOCK, 4, B_LINK);
 	p = add_inode(BRIEF, EXT_MODE_LINK, 4);
 	put(p + EXT_I_BLOCK, 4, B_LINK + 1);	/* its text: no block */
-	p = add_inode(DIR, EXT_MODE_FOLDER, BLOCK);
+	p = add_inode(DIR, EXT_MODE_DIR, BLOCK);
 	put(p + EXT_I_BLOCK, 4, B_DIR);
-	add_folder(B_DIR, DIR, ROOT, in_dir, dir_names, 1);
+	add_dir(B_DIR, DIR, ROOT, in_dir, dir_names, 1);
 	p = add_inode(INNER, EXT_MODE_FILE, BLOCK);
 	put(p + EXT_I_BLOCK, 4, B_INNER);
-	p = add_inode(WITHIN, EXT_MODE_FOLDER, 60);	/* entries in it */
+	p = add_inode(WITHIN, EXT_MODE_DIR, 60);	/* entries in it */
 	put(p + EXT_I_FLAGS, 4, EXT_FLAG_INLINE);
 	put(p + EXT_I_BLOCK, 4, ROOT);
 	put(add_entry(p + EXT_I_BLOCK + 4, &at, HELD, "held") + 4, 2, 56);
@@ -664,7 +664,7 @@ judges_a_journal(void **state)
 
 /* ------------------------------------------------------------- metadata */
 
-/* What leads to files, and all of folders; not what files contain. */
+/* What leads to files, and all of directories; not what files contain. */
 static void
 notes_metadata(void **state)
 {
@@ -713,7 +713,7 @@ names_files(void **state)
 		if (!hits(AT(is[i].at), is[i].name, false))
 			fail_msg("%u is %s", is[i].at, names.n == 0 ? "none's" :
 			    names.name[0]);
-	/* inodes that are lost: their names are in folders */
+	/* inodes that are lost: their names are in directories */
 	assert_true(hits((uint64_t)(inode(INNER) - disk), 1, "/dir/inner",
 	    false));
 	assert_true(hits((uint64_t)(inode(HELD + 1) - disk), 1, "", false));
@@ -744,7 +744,7 @@ names_what_is_spoilt(void **state)
 		{ deep + 12 + 4, 4, 0, AT(B_DEEP), "", true },
 		{ block(B_NODE) + 6, 2, 0, AT(B_DEEP), "", true },
 		{ block(B_NODE_2) + 12 + 8, 4, BLOCKS, AT(B_DEEP), "", true },
-		/* the file's entry is lost, or that of its folder */
+		/* the file's entry is lost, or that of its directory */
 		{ inode(DIR) + EXT_I_FLAGS, 4, EXT_FLAG_SECRET, AT(B_INNER),
 		    "<18>", false },
 		{ inode(DIR), 2, EXT_MODE_FILE, AT(B_INNER), "<18>", false },
@@ -766,7 +766,7 @@ names_what_is_spoilt(void **state)
 	image_misnamed(unsealed, seal, no, COUNT(no));
 }
 
-/* A folder in itself has no end, but a path has. */
+/* A directory in itself has no end, but a path has. */
 static void
 names_what_is_in_itself(void **state)
 {

@@ -13,7 +13,7 @@
 #include "fsimage.h"
 
 #define SECTOR	((size_t)512)
-#define ENTRY	((size_t)32)		/* of a folder */
+#define ENTRY	((size_t)32)		/* of a directory */
 
 enum {
 	ROOM = 256 * SECTOR,
@@ -122,12 +122,12 @@ make_files(void)
 	sum = sum_of(p + 128);
 	add_part(p + 64, 2 | 0x40, "tail", sum);
 	add_part(p + 96, 1, "a long name, ", sum);
-	add(p + 160, "DIR        ", FAT_FOLDER, DIR, 0);
+	add(p + 160, "DIR        ", FAT_DIR, DIR, 0);
 	add(p + 192, "GONE       ", 0, GONE, 9)[0] = FAT_DELETED;
 	add(p + 224, "\x05L0W{R  B1S", 0, LOWER, 9)[12] = 0x18;
 	p = disk + place(DIR);
-	add(p, ".          ", FAT_FOLDER, DIR, 0);
-	add(p + 32, "..         ", FAT_FOLDER, 0, 0);
+	add(p, ".          ", FAT_DIR, DIR, 0);
+	add(p + 32, "..         ", FAT_DIR, 0, 0);
 	add(p + 64, "INNER      ", 0, INNER, 1);
 }
 
@@ -342,9 +342,9 @@ judges_it(void **state)
 	assert_true(leaves(0));
 }
 
-/* What a file or folder has, and a table calls free. */
+/* What a file or directory has, and a table calls free. */
 static void
-asks_folders(void **state)
+asks_dirs(void **state)
 {
 	static const unsigned of[] = { PLAIN, 4, LONG, DIR, INNER, LOWER };
 	size_t i;
@@ -379,7 +379,7 @@ knows_its_dots(void **state)
 	(void)state;
 	for (i = 0; i < COUNT(dotted); i++) {
 		make(16);
-		add(root() + 256, dotted[i], i == 1 ? FAT_FOLDER : 0, 30, 1);
+		add(root() + 256, dotted[i], i == 1 ? FAT_DIR : 0, 30, 1);
 		assert_int_equal(image_read(0), FS_DIRTY);
 		assert_true(leaves(0));
 		set_both(30, 0xffff);
@@ -390,9 +390,9 @@ knows_its_dots(void **state)
 	assert_true(hits(place(30), 1, "/...", false));
 }
 
-/* A folder that cannot be read may have what a table calls free. */
+/* A directory that cannot be read may have what a table calls free. */
 static void
-needs_all_folders(void **state)
+needs_all_dirs(void **state)
 {
 	static const unsigned kinds[] = { 12, 16, 32 };
 	size_t i;
@@ -508,9 +508,9 @@ takes_a_copy(void **state)
 	assert_string_equal(map.type, "");
 }
 
-/* Folders that are not what they seem. */
+/* Directories that are not what they seem. */
 static void
-walks_folders(void **state)
+walks_dirs(void **state)
 {
 	(void)state;
 	make(12);
@@ -609,7 +609,7 @@ names_what_is_spoilt(void **state)
 	put(p + ENTRY + 28, 4, INT32_MAX);
 	assert_true(hits(AT(GONE), "", true));
 	make(16);
-	/* a folder that is followed has one cluster twice, or a wrong one */
+	/* a directory that is followed has one cluster twice, or a wrong one */
 	memset(disk + place(DIR) + 96, FAT_DELETED, SECTOR - 96);
 	set_both(DIR, DIR);
 	assert_true(hits(AT(INNER), "/DIR/INNER", true));
@@ -619,7 +619,7 @@ names_what_is_spoilt(void **state)
 	assert_true(hits(AT(13), "/DIR", false));
 }
 
-/* Names that are listed have an end, and so have paths and folders. */
+/* Names that are listed have an end, and so have paths and directories. */
 static void
 names_only_so_many(void **state)
 {
@@ -634,13 +634,13 @@ names_only_so_many(void **state)
 		set_both(20 + i, i < 79 ? 21 + i : 0xffff);
 	}
 	put(root() + 160 + 26, 2, 20);
-	add(root() + 256, "OTHER      ", FAT_FOLDER, 15, 0);
+	add(root() + 256, "OTHER      ", FAT_DIR, 15, 0);
 	hits(AT(GONE), "", true);
 	assert_int_equal(names.n, FS_NAMES_MOST);
 	assert_true(names.more);
 }
 
-/* Of folders in each other the path is told as far as there is room. */
+/* Of directories in each other the path is told as far as there is room. */
 static void
 names_deep_ones(void **state)
 {
@@ -651,7 +651,7 @@ names_deep_ones(void **state)
 	put(root() + 160 + 26, 2, 20);
 	for (i = 0; i < 24; i++) {		/* 195 characters each */
 		p = disk + place(20 + i);
-		add(p + (size_t)15 * 32, "DEEP       ", FAT_FOLDER, 21 + i,
+		add(p + (size_t)15 * 32, "DEEP       ", FAT_DIR, 21 + i,
 		    0);
 		if (i == 23)
 			add(p + (size_t)15 * 32, "END        ", 0, GONE, 1);
@@ -718,9 +718,9 @@ follows_far(void **state)
 	assert_true(image.n < 50);
 }
 
-/* A folder with more folders than are kept, or more of their names. */
+/* A directory with more directories than are kept, or more of their names. */
 static void
-limits_folders(void **state)
+limits_dirs(void **state)
 {
 	static unsigned char part[21 * 16 * 32], *p;
 	unsigned i, k, wide;
@@ -739,7 +739,7 @@ limits_folders(void **state)
 				p[13] = sum_of((const unsigned char *)
 				    "MANY       ");
 			}
-			add(p, "MANY       ", FAT_FOLDER, GONE, 0);
+			add(p, "MANY       ", FAT_DIR, GONE, 0);
 			p += 32;
 		}
 		disk[B_CLUSTER] = 8;
@@ -761,7 +761,7 @@ limits_folders(void **state)
 	}
 }
 
-/* One with more folders than are kept is not said to be wrong. */
+/* One with more directories than are kept is not said to be wrong. */
 static void
 does_not_blame_many(void **state)
 {
@@ -771,7 +771,7 @@ does_not_blame_many(void **state)
 	(void)state;
 	make(16);
 	for (i = 0; i < SECTOR; i += ENTRY)
-		add(part + i, "MANY       ", FAT_FOLDER, LOWER, 0);
+		add(part + i, "MANY       ", FAT_DIR, LOWER, 0);
 	put(root() + 160 + 26, 2, 20);
 	for (i = 20; i < 5001; i++)
 		set_both(i, i < 5000 ? i + 1 : 0xffff);
@@ -803,7 +803,7 @@ names_until_time_is_up(void **state)
 	image.lost = place(DIR);
 	assert_true(hits(AT(INNER), "", true));
 	assert_true(image.reads == 0);
-	add(root() + 256, "OTHER      ", FAT_FOLDER, 30, 0);
+	add(root() + 256, "OTHER      ", FAT_DIR, 30, 0);
 	set_both(30, 0xffff);
 	image.failed = false;
 	hits(AT(INNER), "", true);
@@ -842,20 +842,20 @@ main(void)
 		TEST(reads_it),
 		TEST(knows_a_boot_sector),
 		TEST(judges_it),
-		TEST(asks_folders),
+		TEST(asks_dirs),
 		TEST(knows_its_dots),
-		TEST(needs_all_folders),
+		TEST(needs_all_dirs),
 		TEST(knows_its_tables),
 		TEST(reads_another_table),
 		TEST(takes_a_copy),
-		TEST(walks_folders),
+		TEST(walks_dirs),
 		TEST(names_files),
 		TEST(names_what_is_spoilt),
 		TEST(names_only_so_many),
 		TEST(names_deep_ones),
 		TEST(follows_across),
 		TEST(follows_far),
-		TEST(limits_folders),
+		TEST(limits_dirs),
 		TEST(does_not_blame_many),
 		TEST(limits_clusters),
 		TEST(names_until_time_is_up),

@@ -101,13 +101,13 @@ add_run(unsigned char *p, uint32_t kind, unsigned lcn, unsigned clusters)
 }
 
 static void
-add_name(unsigned char *p, uint64_t folder, char name, unsigned char space)
+add_name(unsigned char *p, uint64_t directory, char name, unsigned char space)
 {
 	unsigned char *a = add(p, AT_NAME, 96), *v = a + 24;
 
 	put(a + A_VALUE, 2, 24);
 	put(a + A_VALUE_SIZE, 4, 68);
-	put(v, 8, folder);
+	put(v, 8, directory);
 	v[64] = 1;
 	v[65] = space;
 	v[66] = (unsigned char)name;
@@ -150,7 +150,7 @@ set_up(void **state)
 		if (i == 0)
 			add_run(p, AT_DATA, MFT, RECORDS * RECORD / CLUSTER);
 		if (i == 5)
-			put(p + R_FLAGS, 2, R_IN_USE | R_FOLDER);
+			put(p + R_FLAGS, 2, R_IN_USE | R_DIR);
 		if (i == 16) {
 			add_name(p, UINT64_C(1) << 48 | 5, 'a', 0);
 			add_run(p, AT_DATA, DATA, 2);

@@ -116,11 +116,11 @@ reference(unsigned i)
 }
 
 static void
-put_name(unsigned char *v, unsigned folder, const char *name, unsigned space)
+put_name(unsigned char *v, unsigned directory, const char *name, unsigned space)
 {
 	size_t n = strlen(name), i;
 
-	put(v, 8, reference(folder));
+	put(v, 8, reference(directory));
 	v[64] = (unsigned char)n;
 	v[65] = (unsigned char)space;
 	for (i = 0; i < n; i++)
@@ -128,15 +128,15 @@ put_name(unsigned char *v, unsigned folder, const char *name, unsigned space)
 }
 
 static void
-add_name(unsigned i, unsigned folder, const char *name, unsigned space)
+add_name(unsigned i, unsigned directory, const char *name, unsigned space)
 {
-	put_name(add_value(i, AT_NAME, 66 + 2 * strlen(name)), folder, name,
+	put_name(add_value(i, AT_NAME, 66 + 2 * strlen(name)), directory, name,
 	    space);
 }
 
 /* An entry of an index; returns what is behind it. */
 static unsigned char *
-put_entry(unsigned char *p, unsigned of, unsigned folder, const char *name,
+put_entry(unsigned char *p, unsigned of, unsigned directory, const char *name,
     unsigned space)
 {
 	size_t key = 66 + 2 * strlen(name), len = (16 + key + 7) / 8 * 8;
@@ -144,7 +144,7 @@ put_entry(unsigned char *p, unsigned of, unsigned folder, const char *name,
 	put(p, 8, reference(of));
 	put(p + 8, 2, len);
 	put(p + 10, 2, key);
-	put_name(p + 16, folder, name, space);
+	put_name(p + 16, directory, name, space);
 	return p + len;
 }
 
@@ -190,7 +190,7 @@ make_log(void)
 }
 
 static void
-make_folders(void)
+make_dirs(void)
 {
 	unsigned char *p = at(ROOT_INDEX), *v;
 
@@ -218,7 +218,7 @@ make_files(void)
 	make_record(A, R_IN_USE);
 	add_name(A, N_ROOT, "a", 1);
 	add_run(A, AT_DATA, DATA_A, 2);
-	make_record(DIR, R_IN_USE | R_FOLDER);
+	make_record(DIR, R_IN_USE | R_DIR);
 	add_name(DIR, N_ROOT, "dir", 1);
 	make_record(B, R_IN_USE);
 	add_name(B, DIR, "b", 1);
@@ -266,7 +266,7 @@ make_system(void)
 	memcpy(add_value(N_VOLUME, AT_LABEL, 8), "m\0a\0d\0e", 8);
 	v = add_value(N_VOLUME, AT_VOLUME, 12);
 	v[8] = 3;
-	put(record(N_ROOT) + R_FLAGS, 2, R_IN_USE | R_FOLDER);
+	put(record(N_ROOT) + R_FLAGS, 2, R_IN_USE | R_DIR);
 	v = add_run(N_BITMAP, AT_DATA, BITS, 1);
 	put(v + A_SIZE, 8, CLUSTERS / 8);
 	put(v + A_VALID, 8, CLUSTERS / 8);
@@ -291,7 +291,7 @@ unsealed(void **state)
 	make_system();
 	make_log();
 	make_files();
-	make_folders();
+	make_dirs();
 	use(0, 1);
 	use(MFT, RECORDS * RECORD / CLUSTER);
 	use(MIRROR, 8);
@@ -568,7 +568,7 @@ names_files(void **state)
 	/* what is found in an order that is not that of their numbers */
 	assert_true(hits((uint64_t)DATA_A * CLUSTER, 8 * CLUSTER,
 	    "/a /dir/b /dir/more /two names", false));
-	/* records that are lost: by the indexes of folders */
+	/* records that are lost: by the indexes of directories */
 	assert_true(hits(AT_RECORD(A), "/a", false));
 	assert_true(hits(AT_RECORD(B), "/dir/b", false));
 	assert_true(hits(AT_RECORD(TWO), "/two names", false));

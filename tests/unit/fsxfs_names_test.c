@@ -105,7 +105,7 @@ make_group(unsigned ag, unsigned records)
 }
 
 static void
-make_folders(void)
+make_dirs(void)
 {
 	unsigned char *p = block(B_ROOT) + 16, *in;
 
@@ -119,14 +119,14 @@ make_folders(void)
 	unused(p, block(B_ROOT) + BLOCK - 8 - 16);
 	set(block(B_ROOT) + BLOCK - 8, 4, 2);		/* hashes */
 	/* within its inode: one entry, its parent, then that */
-	in = add_inode(SMALL, XFS_FOLDER, XFS_INSIDE, 0);
+	in = add_inode(SMALL, XFS_DIR, XFS_INSIDE, 0);
 	in[0] = 1;
 	set(in + 2, 4, ROOT);
 	in[6] = 5;
 	memcpy(in + 9, "inner", 5);
 	set(in + 14, 4, INNER);
 	/* of two blocks, and more of hashes */
-	in = add_inode(LARGE, XFS_FOLDER, EXTENTS, 3);
+	in = add_inode(LARGE, XFS_DIR, EXTENTS, 3);
 	extent(in, 0, B_LARGE, 1);
 	extent(in + 16, 1, B_LARGE_2, 1);
 	extent(in + 32, (UINT64_C(32) << 30) / BLOCK + 1, B_LARGE, 1);
@@ -163,8 +163,8 @@ set_up(void **state)
 	s[124] = 6;
 	make_group(0, 1);
 	make_group(1, 0);
-	extent(add_inode(ROOT, XFS_FOLDER, EXTENTS, 1), 0, B_ROOT, 1);
-	make_folders();
+	extent(add_inode(ROOT, XFS_DIR, EXTENTS, 1), 0, B_ROOT, 1);
+	make_dirs();
 	extent(add_inode(PLAIN, FILE_MODE, EXTENTS, 1), 0, B_PLAIN, 2);
 	extent(add_inode(INNER, FILE_MODE, EXTENTS, 1), 0, B_INNER, 1);
 	extent(add_inode(DEEP, FILE_MODE, EXTENTS, 1), 0, B_DEEP, 1);
@@ -196,7 +196,7 @@ names_files(void **state)
 	assert_true(hits(AT(B_NODE), "/large/last", false));
 	assert_true(hits(AT(B_LAST), "/large/last", false));
 	assert_true(hits(AT(B_LAST + 1), "", false));
-	/* inodes that are lost: their names are in folders */
+	/* inodes that are lost: their names are in directories */
 	assert_true(hits(AT_INODE(PLAIN), "/plain", false));
 	assert_true(hits(AT_INODE(FAR), "/far", false));
 	assert_true(hits(AT_INODE(DEEP), "/large/deep", false));
@@ -229,7 +229,7 @@ names_what_is_spoilt(void **state)
 		    false },
 		{ block(TREE) + 16, 1, 0xff, AT(B_PLAIN), "", true },
 		{ block(BLOCKS + 2), 1, 'Y', AT(B_PLAIN), "/plain", true },
-		/* a folder within an inode */
+		/* a directory within an inode */
 		{ small, 1, 0, AT(B_INNER), "<20>", false },
 		{ small, 1, 9, AT(B_INNER), "/small/inner", false },
 		{ small + 1, 1, 1, AT(B_INNER), "<20>", false },
@@ -252,7 +252,7 @@ names_what_is_spoilt(void **state)
 		{ second, 4, 0x33444458, AT(B_DEEP), "/large/deep", false },
 		{ first + 16, 8, 0, AT(B_DEEP), "<18>/deep", false },
 		{ first + 16, 8, UINT64_MAX, AT(B_DEEP), "<18>/deep", false },
-		/* its folder ends in the midst of a block of folders */
+		/* its directory ends in the midst of a block of directories */
 		{ disk + 192, 1, 1, AT(B_DEEP), "<21>", true },
 	};
 
@@ -271,7 +271,7 @@ names_what_is_spoilt(void **state)
 	assert_true(hits(AT(B_INNER), "/small/inner", false));
 }
 
-/* A folder whose blocks are found by a tree. */
+/* A directory whose blocks are found by a tree. */
 static void
 names_by_a_tree(void **state)
 {

@@ -109,7 +109,7 @@ refused(void)
 
 /* -------------------------------------------- in the place of the C library */
 
-/* Not every folder for temporary files knows O_DIRECT. */
+/* Not every directory for temporary files knows O_DIRECT. */
 static int
 opens(int dir, const char *path, int flags, mode_t mode)
 {
@@ -484,7 +484,7 @@ begin_sysfs(void)
 	assert_non_null(mkdtemp(kernel.sysfs));
 }
 
-/* A file of this text, in a folder or two. */
+/* A file of this text, in a directory or two. */
 static inline void
 sysfs_has(const char *name, const char *text)
 {
@@ -514,12 +514,12 @@ forget(const char *path, const struct stat *st, int type, struct FTW *at)
 static inline void
 end_sysfs(void)
 {
-	char folder[sizeof(kernel.sysfs)];
+	char directory[sizeof(kernel.sysfs)];
 
-	strcpy(folder, kernel.sysfs);
+	strcpy(directory, kernel.sysfs);
 	memset(&kernel, 0, sizeof(kernel));
-	if (folder[0] != '\0')
-		assert_int_equal(nftw(folder, forget, 8, FTW_DEPTH |
+	if (directory[0] != '\0')
+		assert_int_equal(nftw(directory, forget, 8, FTW_DEPTH |
 		    FTW_PHYS), 0);
 }
 

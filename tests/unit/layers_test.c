@@ -96,7 +96,7 @@ found(bool written, bool *fleeting)
 {
 	struct overlaid o = { .fleeting = false };
 	struct stat st = { 0 };
-	struct located at = { .folder = AT_FDCWD, .name = "/merged/a" };
+	struct located at = { .directory = AT_FDCWD, .name = "/merged/a" };
 	bool is;
 
 	assert_int_equal(stat(at.name, &st), 0);
@@ -219,7 +219,7 @@ is_found_or_memory_is_short(void **state)
 }
 
 static void
-is_found_in_the_folder_that_is_open(void **state)
+is_found_in_the_dir_that_is_open(void **state)
 {
 	struct overlaid o;
 	struct stat st;
@@ -228,8 +228,8 @@ is_found_in_the_folder_that_is_open(void **state)
 	(void)state;
 	begin_files();
 	mounted_as("/", "/merged", "overlay", "lowerdir=R/low");
-	at.folder = open("/merged/a", O_PATH);
-	assert_int_equal(fstat(at.folder, &st), 0);
+	at.directory = open("/merged/a", O_PATH);
+	assert_int_equal(fstat(at.directory, &st), 0);
 	at.dev = st.st_dev;
 	at.ino = st.st_ino;
 	assert_true(overlay_file(&at, false, &o, NULL));
@@ -237,7 +237,7 @@ is_found_in_the_folder_that_is_open(void **state)
 	assert_false(overlay_file(&at, false, &o, NULL));
 	at.dev = SDA;
 	assert_false(overlay_file(&at, false, &o, NULL));
-	close(at.folder);
+	close(at.directory);
 }
 
 /* A loop device on a file of an overlay uses the file in the layer. */
@@ -284,7 +284,7 @@ main(void)
 		WORLD(is_found),
 		WORLD(is_not_guessed),
 		WORLD(is_found_or_memory_is_short),
-		WORLD(is_found_in_the_folder_that_is_open),
+		WORLD(is_found_in_the_dir_that_is_open),
 		WORLD(is_used_by_loop_devices),
 	};
 

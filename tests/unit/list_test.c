@@ -29,7 +29,7 @@ static size_t size;
 
 /* -------------------------------------------- in the place of the C library */
 
-/* For world.h, too, which has found the folder. */
+/* For world.h, too, which has found the directory. */
 int
 scandir(const char *path, struct dirent ***list,
     int (*wanted)(const struct dirent *),

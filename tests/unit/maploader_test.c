@@ -31,7 +31,7 @@ static struct mapsaver ms;
 static struct rescue rescue;
 static struct job job;
 static struct fault f;
-static char folder[] = "/tmp/pardd-maploader.XXXXXX", path[64], other[64];
+static char directory[] = "/tmp/pardd-maploader.XXXXXX", path[64], other[64];
 static const struct pass only_pass = { .text = "a pass", .phase = '?' };
 static struct timespec written_at;	/* sec 0: unknown */
 
@@ -150,10 +150,10 @@ static int
 set_up(void **state)
 {
 	(void)state;
-	stpcpy(folder + strlen(folder) - 6, "XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/map", folder);
-	snprintf(other, sizeof(other), "%s/domain", folder);
+	stpcpy(directory + strlen(directory) - 6, "XXXXXX");
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/map", directory);
+	snprintf(other, sizeof(other), "%s/domain", directory);
 	begin_disk(&disk, "disk", &viewed, SECTOR, DISK_SECTORS);
 	begin_disk(&target, "target", &dated, SECTOR, DISK_SECTORS);
 	strcpy(disk.disk.serial, "S");
@@ -180,7 +180,7 @@ tear_down(void **state)
 	end_disk(&target);
 	unlink(path);
 	unlink(other);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 /* Load a map with these comments; what there is to object to. */
@@ -458,11 +458,11 @@ is_saved(void **state)
 				mapfile_free(&now);
 				unlink(name);
 			}
-	/* names to which nothing can be added, and a folder that is not there */
-	snprintf(name, sizeof(name), "%s/%0250d", folder, 0);
+	/* names to which nothing can be added, and no such directory */
+	snprintf(name, sizeof(name), "%s/%0250d", directory, 0);
 	assert_int_equal(mapfile_save(&m, name, "", &f), -1);
 	assert_int_equal(f.status, 50 + ENAMETOOLONG);
-	snprintf(name, sizeof(name), "%s/none/map", folder);
+	snprintf(name, sizeof(name), "%s/none/map", directory);
 	assert_int_equal(mapfile_save(&m, name, "", &f), -1);
 	assert_int_equal(f.status, 50 + ENOENT);
 	mapfile_free(&m);

@@ -29,7 +29,7 @@
 #define OLD	"what there was"
 #define NEW	"what there is"
 
-static char folder[] = "/tmp/pardd-newfile.XXXXXX", path[64];
+static char directory[] = "/tmp/pardd-newfile.XXXXXX", path[64];
 static struct newfile n;
 static struct fault f;
 
@@ -205,9 +205,9 @@ static int
 set_up(void **state)
 {
 	(void)state;
-	stpcpy(folder + strlen(folder) - 6, "XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/list", folder);
+	stpcpy(directory + strlen(directory) - 6, "XXXXXX");
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/list", directory);
 	make_old();
 	return 0;
 }
@@ -218,7 +218,7 @@ tear_down(void **state)
 	(void)state;
 	denial.err = 0;
 	unlink(path);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 /* That it reached the medium may be unknown when it has its name already. */
@@ -334,10 +334,10 @@ is_written_beside(void **state)
 	assert_non_null(strstr(f.text, "is used for something else"));
 	assert_int_equal(rmdir(beside), 0);
 	/* names that are too long, by what is added and by themselves */
-	snprintf(name, sizeof(name), "%s/%0250d", folder, 0);
+	snprintf(name, sizeof(name), "%s/%0250d", directory, 0);
 	assert_int_equal(newfile_open(&n, "hashfile", name, &f), -1);
 	assert_int_equal(f.status, 50 + ENAMETOOLONG);
-	snprintf(name, sizeof(name), "%s/%0300d", folder, 0);
+	snprintf(name, sizeof(name), "%s/%0300d", directory, 0);
 	assert_int_equal(newfile_open(&n, "hashfile", name, &f), -1);
 	assert_int_equal(f.status, 50 + ENAMETOOLONG);
 }
@@ -374,7 +374,7 @@ is_not_made_where_what_is_beside_it_stays(void **state)
 
 /* A path that no call takes is refused before one is made. */
 static void
-has_a_folder(void **state)
+has_a_dir(void **state)
 {
 	static char name[PATH_MAX + 20];
 	const char *base;
@@ -383,22 +383,22 @@ has_a_folder(void **state)
 	(void)state;
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 3] = '/';
-	assert_int_equal(path_folder(name, O_RDONLY, &base), -1);
+	assert_int_equal(path_dir(name, O_RDONLY, &base), -1);
 	assert_int_equal(errno, ENAMETOOLONG);
 	assert_string_equal(base, "x");
-	fd = path_folder("/x", O_RDONLY, &base);
+	fd = path_dir("/x", O_RDONLY, &base);
 	assert_true(fd >= 0);
 	close(fd);
-	fd = path_folder("x", O_RDONLY, &base);
+	fd = path_dir("x", O_RDONLY, &base);
 	assert_true(fd >= 0);
 	close(fd);
 }
 
-/* No folder is called safe because it could not be asked where it is. */
+/* No directory is called safe because it could not be asked where it is. */
 static void
 may_be_among_devices(void **state)
 {
-	int dir = open(folder, O_RDONLY), at = open("/dev", O_RDONLY);
+	int dir = open(directory, O_RDONLY), at = open("/dev", O_RDONLY);
 	unsigned left;
 
 	(void)state;
@@ -504,7 +504,7 @@ are_hidden_in_commands_and_addresses(void **state)
 	unsigned i, k;
 
 	(void)state;
-	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(chdir(directory), 0);
 	assert_int_equal(mkdir("up:", 0700), 0);
 	assert_int_equal(mkdir("up:/user:pw@host", 0700), 0);
 	for (i = 0; i < sizeof(masked) / sizeof(masked[0]); i++)
@@ -526,7 +526,7 @@ main(void)
 		CASE(is_as_it_was_where_a_part_could_not_be_written),
 		CASE(is_written_beside),
 		CASE(is_not_made_where_what_is_beside_it_stays),
-		CASE(has_a_folder),
+		CASE(has_a_dir),
 		CASE(may_be_among_devices),
 		CASE(are_taken_out_of_the_command_line),
 		CASE(are_hidden_in_commands_and_addresses),

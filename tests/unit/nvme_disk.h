@@ -159,7 +159,7 @@ poll(struct pollfd *p, nfds_t n, int ms)
 	return 0;
 }
 
-/* A node whose folder in sysfs is there, or is not. */
+/* A node whose directory in sysfs is there, or is not. */
 int
 fstat(int fd, struct stat *st)
 {

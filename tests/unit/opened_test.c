@@ -70,9 +70,9 @@ has_what_it_opened(void **state)
 	(void)state;
 	has("/bin/server", "x");
 	has("/img", "x");
-	has("/folder/x", "x");
+	has("/directory/x", "x");
 	process(100, 1, "../../bin/server");
-	opens(100, 3, "../../../folder", "flags:\t02");
+	opens(100, 3, "../../../directory", "flags:\t02");
 	opens(100, 4, "../../../img", "flags:\t0100000");
 	assert_true(has_open(100, false, "/proc/100/fd/4"));
 	assert_false(has_open(100, true, "/proc/100/fd/4"));

@@ -16,7 +16,7 @@
 
 enum { ROOM = 200, ENOUGH = -7 };
 
-static const char *there;		/* the one folder that there is */
+static const char *there;		/* the one directory that there is */
 
 int
 access(const char *path, int mode)
@@ -26,16 +26,16 @@ access(const char *path, int mode)
 }
 
 static int
-note(const char *folder, enum layer layer, void *arg)
+note(const char *directory, enum layer layer, void *arg)
 {
 	static const char *const kinds[] = { "lower", "upper", "data" };
 	char *text = arg;
 
 	strlcat(text, kinds[layer], ROOM);
 	strlcat(text, "=", ROOM);
-	strlcat(text, folder, ROOM);
+	strlcat(text, directory, ROOM);
 	strlcat(text, ";", ROOM);
-	return strcmp(folder, "/stop") == 0 ? ENOUGH : 0;
+	return strcmp(directory, "/stop") == 0 ? ENOUGH : 0;
 }
 
 static void

@@ -23,7 +23,7 @@ static char root[32];
 static bool apart;		/* /dev is a file system of its own */
 static int fds;
 
-/* In the place of the C library: the root is a folder below /tmp. */
+/* In the place of the C library: the root is a directory below /tmp. */
 int
 stat(const char *path, struct stat *st)
 {
@@ -72,7 +72,7 @@ open_fds(void)
 }
 
 static int
-folder(const char *name)
+directory(const char *name)
 {
 	char there[64];
 
@@ -122,7 +122,7 @@ tear_down(void **state)
 static bool
 among(const char *name)
 {
-	int dir = folder(name);
+	int dir = directory(name);
 	bool is;
 
 	assert_true(dir >= 0);
@@ -143,14 +143,14 @@ knows_what_is_below(void **state)
 	assert_false(among("."));
 }
 
-/* A folder that cannot be asked where it is may be among them. */
+/* A directory that cannot be asked where it is may be among them. */
 static void
 takes_what_it_does_not_know(void **state)
 {
 	unsigned i;
 
 	(void)state;
-	for (i = 2; i < 10; i++) {		/* the first is of the folder */
+	for (i = 2; i < 10; i++) {	/* the first is of the directory */
 		failing = i;
 		assert_true(among("dev/shm/deep"));
 	}

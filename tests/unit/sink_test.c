@@ -37,7 +37,7 @@ static struct {
 	const char *at;
 } calls;
 
-static char folder[] = "/tmp/pardd-unit.XXXXXX";
+static char directory[] = "/tmp/pardd-unit.XXXXXX";
 static struct sink s;
 static struct opts o;
 static struct fault f;
@@ -119,7 +119,7 @@ static int
 enter(void **state)
 {
 	(void)state;
-	return mkdtemp(folder) == NULL || chdir(folder) != 0;
+	return mkdtemp(directory) == NULL || chdir(directory) != 0;
 }
 
 static int
@@ -132,7 +132,7 @@ leave(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(made) / sizeof(made[0]); i++)
 		unlink(made[i]);
-	return chdir("/") != 0 || rmdir(folder) != 0;
+	return chdir("/") != 0 || rmdir(directory) != 0;
 }
 
 /* The status of opening it; f.text says why. */

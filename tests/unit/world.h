@@ -377,9 +377,9 @@ close(int fd)
 
 /* ----------------------------------------------------------- making it up */
 
-/* Make the folders of a path below the root. */
+/* Make the directories of a path below the root. */
 static void
-world_folders(char *there)
+world_dirs(char *there)
 {
 	char *slash = there + strlen(world.root);
 
@@ -402,7 +402,7 @@ has(const char *path, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	world_folders(world_path(path, there));
+	world_dirs(world_path(path, there));
 	fd = (int)syscall(SYS_openat, AT_FDCWD, there, O_WRONLY | O_CREAT |
 	    O_TRUNC, 0600);
 	assert_true(fd >= 0 && write(fd, text, (size_t)n) == n);
@@ -414,7 +414,7 @@ leads(const char *path, const char *to)
 {
 	char there[PATH_MAX];
 
-	world_folders(world_path(path, there));
+	world_dirs(world_path(path, there));
 	assert_int_equal(symlink(to, there), 0);
 }
 
@@ -437,7 +437,7 @@ add_node(const char *name, dev_t dev, uint64_t bytes)
 	return node;
 }
 
-/* A folder "where" of a device, of so many blocks of 512 bytes. */
+/* A directory "where" of a device, of so many blocks of 512 bytes. */
 static inline struct node *
 add_device(const char *where, const char *name, dev_t dev, uint64_t blocks)
 {
@@ -454,7 +454,7 @@ add_device(const char *where, const char *name, dev_t dev, uint64_t blocks)
 	return add_node(name, dev, blocks * 512);
 }
 
-/* A disk of that name, the folder of a bus before it. */
+/* A disk of that name, the directory of a bus before it. */
 static inline struct node *
 add_disk(const char *bus, const char *name, dev_t dev, uint64_t blocks)
 {

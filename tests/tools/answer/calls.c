@@ -175,7 +175,7 @@ nanosleep(const struct timespec *t, struct timespec *left)
 	return real(ndisks > 0 ? &shorter : t, left);
 }
 
-/* The disk's folder in sysfs; "/" has none of its files. */
+/* The disk's directory in sysfs; "/" has none of its files. */
 static const char *
 elsewhere(const char *path, char *room, size_t len)
 {

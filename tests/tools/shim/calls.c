@@ -24,12 +24,12 @@
 
 enum { LONG = 12288 };
 
-/* The name of what stands for a file in a device's folder in sysfs, or "". */
+/* The name of what stands for a file in a device's sysfs directory, or "". */
 static void
 name_in_sysfs(char *file, int dir, const char *path)
 {
 	const char *base;
-	char link[64], folder[4096];
+	char link[64], directory[4096];
 	ssize_t n;
 
 	file[0] = '\0';
@@ -40,10 +40,10 @@ name_in_sysfs(char *file, int dir, const char *path)
 	if (*path == '/')
 		return;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	n = readlink(link, folder, sizeof(folder) - 1);
-	folder[n > 0 ? n : 0] = '\0';
-	base = strrchr(folder, '/');
-	if (base == NULL || strncmp(folder, "/sys/", 5) != 0)
+	n = readlink(link, directory, sizeof(directory) - 1);
+	directory[n > 0 ? n : 0] = '\0';
+	base = strrchr(directory, '/');
+	if (base == NULL || strncmp(directory, "/sys/", 5) != 0)
 		return;
 	snprintf(file, LONG, "%s%s/%s", sysfs, base, path);
 }

@@ -64,7 +64,7 @@ extern size_t nrules;
 extern int log_fd;			/* or -1 */
 extern bool log_all;
 extern const char *program;		/* as it was called */
-extern char *sysfs;			/* folder that stands for /sys, or NULL */
+extern char *sysfs;			/* directory that stands for /sys, or NULL */
 extern _Thread_local bool running;	/* the program's own code */
 extern _Thread_local const void *asker;	/* who asks for memory, and the */
 extern _Thread_local void *const *asks;	/* frame of the call */
