@@ -103,7 +103,8 @@ names()
 	local name=$'a"><script>x<\\script>\'&\n\e\xff--><!--]]>'
 	"$blocks" make "$name" 1k && exits 0 "$pardd" if="$name" of="$name 2" report=r.html && valid r.html &&
 	    exits 0 "$pardd" if="$name" of="$name 3" report=r.svg && valid r.svg &&
-	    has 'a&#34;&#62;&#60;script&#62;' && has 'a&#34;&#62;&#60;script&#62;' r.svg
+	    has 'a&#34;&#62;&#60;script&#62;' && has ' class="head">a&#34;&#62;&#60;script&#62;' r.svg &&
+	    has ' to a&#34;&#62;&#60;script&#62;' r.svg
 }
 it "escapes names everywhere" names
 # at_block FILE: where the first one of a file in the second partition lies

@@ -30,6 +30,15 @@ own_holes()
 }
 it "spares holes that its own writes have made behind the end of the target" own_holes
 
+# What was there already is passed, too.
+passed()
+{
+	"$blocks" make src 1M && cp src dst && exits 0 with_faults "on=$PWD/src op=read sleep=160" \
+	    "$pardd" if=src of=dst oflag=sparing bs=512 bpt=256 thr=1 progress=1 &&
+	    says '^pardd: [0-9]+ kB of 1\.0 MB, [1-9][0-9] %'
+}
+it "says how far it is where it writes nothing" passed
+
 # spare BYTES OPERANDS...: copies src to dst, and writes so much
 spare()
 {

@@ -295,6 +295,10 @@ draws_each_status(void **state)
 	}
 	has("<path fill=\"url(#out)\" d=\"M0 288h768v12h-768zM0 300h768v12h-768z"
 	    "M0 312h768v12h-768zM0 324h768v12h-768z\"/>");
+	/* and all of it in a strip, of which the bad part is as high as that */
+	has("<rect x=\"0\" y=\"22\" width=\"768\" height=\"14\" fill=\"#fff\" "
+	    "stroke=\"#888\"/>");
+	has("y=\"22\" width=\"96\" height=\"14\"");
 	d.seg = NULL;
 	d.segs = 0;
 	make();				/* what nothing is known of */
