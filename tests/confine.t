@@ -97,6 +97,15 @@ it "holds with digests, a map and a report" eval 'mkdir at &&
     hijacked if="$scratch/large" of=dst map=at/m report=at/r.html profile=at/p.csv &&
     kept_from shadow exec && cmp "$scratch/large" dst && grep -q "^0x00000000  0x01100000  +" at/m &&
     [[ -s at/r.html && -s at/p.csv ]]'
+# The file that says so is read before.
+local_time()
+{
+	local at
+	mkdir at && export TZ=Pacific/Kiritimati && exits 0 "$pardd" if="$scratch/large" of=dst map=at/m &&
+	    at=$(sed -n 's/^# Current time: //p' at/m) && at=$(($(date +%s) - $(date -d "$at" +%s))) &&
+	    ((at > -600 && at < 600)) || fail "$at seconds off"
+}
+[[ ! -e /usr/share/zoneinfo/Pacific/Kiritimati ]] || it "knows the time of day where it is" local_time
 
 needs '[[ $has = *seccomp* ]]' -- 'this kernel has no filters of system calls'
 it "makes no connection" eval 'hijacked if="$scratch/large" of=dst && kept_from connect socket'

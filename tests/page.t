@@ -110,6 +110,12 @@ others()
 	    page if=a of=b count=0 && has '^Copy nothing: 0 bytes'
 }
 it "shows what is no copy of a disk, too" others
+in_use_only()
+{
+	truncate -s 16M img && mke2fs -q -t ext4 img 2>said && page if=img of=new used=only &&
+	    has 'Used without 1[0-9]( |\.[0-9] )MB that 1 file system calls free'
+}
+! command -v mke2fs >/dev/null || it "says how much of a file system is left out" in_use_only
 # A block that cannot be read: no zeros come of it, and no map rescues.
 only_read()
 {

@@ -147,7 +147,8 @@ it "does not take latencies that overlap for time" overlapping
 waiting()
 {
 	slow "on=$PWD/dst op=write sleep=20"
-	exits 0 "$pardd" if=src of=dst bpt=128 thr=1 profile=p.json &&
+	exits 0 "$pardd" if=src of=dst bpt=128 thr=1 profile=p.json time=1 &&
+	    says '^writes: 32, [0-9]+/s, .*; ms: min [0-9]+\.[0-9], median [0-9]+\.[0-9], ' &&
 	    has '.source | .busy_rate > 4 * .rate' && has '.target | .busy_rate < 1.3 * .rate and .latency.p50 >= 0.02' &&
 	    has '.target | .rate < 65536 / 0.02'
 }

@@ -67,7 +67,7 @@ makes_remarks_in_order(void **state)
 {
 	struct remarks found = { .beyond = { .n = 1, .number = { 3 },
 		.end = 2000 }, .hidden.area = 512 };
-	struct endpoint src = { .name = "src", .geo.size = 4000 };
+	struct endpoint src = { .name = "src", .geo.size = 2048 };
 	struct endpoint dst = { .name = "dst", .geo.room = -1 };
 	const struct opts o = { .iflag = 0 };
 	const struct plan p = { .opts = &o, .src = &src, .dst = &dst,
