@@ -95,6 +95,25 @@ fills_the_room_of_a_word(void **state)
 	assert_string_equal(room, "word");
 }
 
+/* As it is where that is safe, else quoted, in printable ASCII. */
+static void
+quotes_words(void **state)
+{
+	static const struct {
+		const char	*name, *word;
+	} row[] = { { "/dev/sda", "/dev/sda" }, { "-a", "./-a" },
+		{ "a b", "'a b'" }, { "", "''" }, { "it's", "'it'\\''s'" },
+		{ "a\nb", "$'a\\012b'" }, { "\\'\xff", "$'\\\\\\'\\377'" } };
+	char word[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		*escape_shell(word, row[i].name) = '\0';
+		assert_string_equal(word, row[i].word);
+	}
+}
+
 int
 main(void)
 {
@@ -102,6 +121,7 @@ main(void)
 		cmocka_unit_test(shows_letters),
 		cmocka_unit_test(shows_nothing_else),
 		cmocka_unit_test(fills_the_room_of_a_word),
+		cmocka_unit_test(quotes_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

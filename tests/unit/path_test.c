@@ -165,6 +165,21 @@ takes_all_of_a_file_system(void **state)
 	assert_true(among("device"));
 }
 
+/* Which directory is missing; or what else is wrong. */
+static void
+tells_what_is_missing(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	assert_int_equal(path_for_new("/nowhere/at/all", "it", &f), -1);
+	assert_int_equal(f.status, 50 + ENOENT);
+	assert_string_equal(f.text, "it: there is no directory /nowhere");
+	assert_int_equal(path_for_new("/proc/version/x", "it", &f), -1);
+	assert_int_equal(f.status, 50 + ENOTDIR);
+	assert_string_equal(f.text, "it: Not a directory");
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -174,6 +189,7 @@ main(void)
 		UNIT(knows_what_is_below),
 		UNIT(takes_what_it_does_not_know),
 		UNIT(takes_all_of_a_file_system),
+		UNIT(tells_what_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
