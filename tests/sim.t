@@ -43,7 +43,7 @@ alone()
 crowded()
 {
 	exec 5<.
-	flock -n 5 && exits 2 "$sim" -n 1 && says 'another runs in this folder' && [[ ! -s out ]] || return
+	flock -n 5 && exits 2 "$sim" -n 1 && says 'another runs in this directory' && [[ ! -s out ]] || return
 	exec 5<&-
 	exits 0 "$sim" -n 1
 }

@@ -166,9 +166,6 @@ allow(const struct line *l, const struct due *d, struct result *dd)
 	    round_up(length, unit_of(l)) : length);
 	uint64_t whole = at + round_up(length, pad_of(l));
 
-	/* Where there was nothing to write, dd leaves even the place alone. */
-	if (l->dst.way == APPENDED && length_of(l) == 0)
-		dd->out = l->old;
 	/* A device is padded with zeros, and the next command goes on there. */
 	if (d->untouched || block_of(&l->dst) == 0 || whole <= end ||
 	    whole > (uint64_t)dd->size)
