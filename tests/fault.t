@@ -67,7 +67,7 @@ never()
 first()
 {
 	"$blocks" make src 2M && exits 100 with_faults "on=src op=read at=0+1048576 fail=EIO" \
-	    "$pardd" if=src of=dst coe=1 bpt=128 "$@" && holds dst 1048576 1048576 1048576 && "$blocks" zero dst 0 1048576
+	    "$pardd" if=src of=dst coe=1 bpt=128 && holds dst 1048576 1048576 1048576 && "$blocks" zero dst 0 1048576
 }
 small()
 {
@@ -81,7 +81,12 @@ done
 it "... when it is compared, too" never of=old compare=1
 it "... or checked" never manifest=m check=1
 it "goes on where the first half cannot be read" first
-it "... and nothing else has been read" first thr=1
+beside()
+{
+	"$blocks" make src 2M && exits 100 with_faults "on=src op=read at=0+1048576 fail=EIO" \
+	    "$pardd" if=src of=dst bs=512 count=2048 coe=1 && "$blocks" zero dst 0 1048576
+}
+it "... even if nothing of the rest is to be copied" beside
 it "takes a source for bad that says so of each block, and a small one without a word" small
 # As many bad blocks as make it look like that, while others can be read.
 long_run()
