@@ -5,6 +5,7 @@
 #include "backend.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,12 @@ io_cut_off(struct io *io, uint64_t at)
 	io->spent = true;
 	snprintf(io->why, sizeof(io->why), "it was truncated at byte %llu "
 	    "during the copy", (unsigned long long)at);
+}
+
+void
+io_pause(void)
+{
+	poll(NULL, 0, 10);
 }
 
 int

@@ -153,7 +153,10 @@ extern const struct backend readback_backend;	/* only by endpoint_readback */
 /* Fail an io because somebody else truncated the file to "at" bytes. */
 void io_cut_off(struct io *, uint64_t at);
 
-/* The same for check_kept and flush.  Returns -1. */
+/* Wait before an io that got EAGAIN is retried, where poll(2) is no help. */
+void io_pause(void);
+
+/* As io_cut_off, for check_kept and flush.  Returns -1. */
 int endpoint_cut_off(const struct endpoint *, uint64_t at, struct fault *);
 
 /*

@@ -32,7 +32,6 @@
 #include <liburing.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +53,6 @@ enum {
 	LONG = 256 << 10,	/* bytes of a request worth waiting for */
 	WINDOW = 2 << 20,	/* bytes that a lane writes back at a time */
 	HUGE_PAGE = 2 << 20,
-	PAUSE = 10,		/* ms before the next try, after EAGAIN */
 };
 
 /*
@@ -189,7 +187,7 @@ step(struct file *file, struct io *io)
 		return true;
 	}
 	if (n == -EAGAIN)	/* no file or disk signals when to retry */
-		poll(NULL, 0, PAUSE);
+		io_pause();
 	if (n == -EINTR || n == -EAGAIN)
 		return true;
 	if (n == 0 && io->op == OP_WRITE)

@@ -19,18 +19,14 @@
 #include <sys/ioctl.h>
 #include <sys/param.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/libc.h"
 #include "base/status.h"
+#include "cached.h"
 #include "cli/opts.h"
 #include "disk/usage.h"
 #include "end/reopen.h"
-
-#ifndef SYS_cachestat
-#define SYS_cachestat	451		/* Linux 6.5 */
-#endif
 
 enum {
 	SECTOR = 512,
@@ -72,30 +68,6 @@ choose_overwriting(const struct endpoint *ep, struct file *file,
 	file->overwrites = file->direct >= 0;
 }
 
-/* File systems that have no medium below the page cache. */
-static bool
-in_memory(const struct endpoint *ep)
-{
-	unsigned long type = (unsigned long)ep->fs.f_type;
-
-	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
-}
-
-/*
- * Whether part of the file is in the page cache, because someone has read or
- * written it. -1: the kernel does not say.
- */
-static int
-in_cache(int fd)
-{
-	uint64_t all[2] = { 0, 0 };	/* struct cachestat_range */
-	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
-
-	if (syscall(SYS_cachestat, fd, all, pages, 0) != 0)
-		return -1;
-	return pages[0] > 0;
-}
-
 /* Query logical block and size of a block device. */
 static int
 ask_device(struct endpoint *ep, struct file *file, struct fault *f)
@@ -125,19 +97,19 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	file->medium = file_medium(file->plain);
 	/* a file system on it may have cached parts */
 	file->cached = ep->spec.role == SOURCE && file->prefer_direct &&
-	    in_cache(file->plain) != 0;
+	    cached_pages(file->plain, 0, 0) != 0;
 	return 0;
 }
 
 /*
- * Whether others may have cached part of it, given the result of in_cache: that
+ * Whether others may have cached part of it, given what cached_pages says: that
  * is 0 for a file on an overlay, whatever the page cache has of it in its
  * layer.
  */
 static bool
-shares_cache(const struct endpoint *ep, int there)
+shares_cache(const struct endpoint *ep, int64_t pages)
 {
-	return there > 0 ||
+	return pages > 0 ||
 	    (unsigned long)ep->fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
@@ -148,7 +120,7 @@ shares_cache(const struct endpoint *ep, int there)
 static void
 choose_way(const struct endpoint *ep, struct file *file, off_t size)
 {
-	int there = in_cache(file->plain);
+	int64_t there = cached_pages(file->plain, 0, 0);
 
 	file->cached = shares_cache(ep, there);
 	if (there == 0 && size >= LARGE && (ep->spec.flags & FLAG_NOCACHE) == 0)
@@ -163,7 +135,7 @@ ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 
 	if (fstat(file->plain, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	ep->is.memory = in_memory(ep);
+	ep->is.memory = cached_only((unsigned long)ep->fs.f_type);
 	file->behind = file->behind && !ep->is.memory;
 	if (ep->spec.role == SOURCE && file->behind)
 		choose_way(ep, file, st.st_size);
@@ -335,7 +307,7 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->is.shares = !ep->is.device;
 	ep->is.past_cache = file->prefer_direct;
 	if (ep->is.absent)
-		ep->is.memory = in_memory(ep);
+		ep->is.memory = cached_only((unsigned long)ep->fs.f_type);
 	else
 		failed = open_fds(ep, file, look || later(ep), f);
 	if (failed == 0 && !ep->is.absent && look)
@@ -448,6 +420,7 @@ file_view(const struct endpoint *ep, bool *cached)
 	int fd = reopen(file->plain, endpoint_path(ep), O_RDONLY |
 	    (open_flags(ep, true) & O_NOATIME));
 
-	*cached = !file->behind || (fd >= 0 && shares_cache(ep, in_cache(fd)));
+	*cached = !file->behind || (fd >= 0 && shares_cache(ep,
+	    cached_pages(fd, 0, 0)));
 	return fd;
 }

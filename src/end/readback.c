@@ -18,25 +18,20 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/libc.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "cached.h"
 #include "disk/disk.h"
 #include "end/reopen.h"
-
-#ifndef SYS_cachestat
-#define SYS_cachestat	451		/* Linux 6.5 */
-#endif
 
 enum {
 	PAGE = 4096,
@@ -52,18 +47,7 @@ struct back {
 	bool		 device;
 };
 
-/* The pages of a range in the page cache, by cachestat; negative: unknown. */
-static int64_t
-count_cached(int fd, uint64_t off, uint64_t len)
-{
-	uint64_t range[2] = { off, len };	/* struct cachestat_range */
-	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
-
-	return syscall(SYS_cachestat, fd, range, pages, 0) == 0 ?
-	    (int64_t)pages[0] : -1;
-}
-
-/* The same by mincore, which works for files that we may write. */
+/* As cached_pages, by mincore, which works for files that we may write. */
 static int64_t
 count_resident(int fd, uint64_t off, uint64_t len)
 {
@@ -100,18 +84,9 @@ static int64_t
 cached(int fd, uint64_t off, uint64_t len)
 {
 	int64_t pages = type_of(fd) == OVERLAYFS_SUPER_MAGIC ? -1 :
-	    count_cached(fd, off, len);
+	    cached_pages(fd, off, len);
 
 	return pages >= 0 ? pages : count_resident(fd, off, len);
-}
-
-/* Not for a device, because its node lies in such a file system. */
-static bool
-in_memory(int fd)
-{
-	unsigned long type = type_of(fd);
-
-	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }
 
 static int
@@ -151,7 +126,8 @@ choose(struct back *b, const struct endpoint *target, struct fault *f)
 {
 	int direct;
 
-	if (!b->device && in_memory(b->plain)) {
+	/* the node of a device lies in such a file system, too */
+	if (!b->device && cached_only(type_of(b->plain))) {
 		b->how = MEMORY;
 		return 0;
 	}
@@ -263,7 +239,7 @@ read_all(const struct back *b, int fd, size_t whole, struct io *io)
 		at = io->done - io->done % whole;
 		n = read_some(b, fd, io, at);
 		if (n == -EAGAIN) {
-			poll(NULL, 0, 10);
+			io_pause();
 			continue;
 		}
 		if (n < 0)

@@ -23,11 +23,7 @@
 #include "file.h"
 #include "holes.h"
 
-enum {
-	WINDOW = 4 << 20,	/* bytes */
-	PAUSE = 10,		/* ms before a retry, if poll(2) wrongly says
-				 * ready */
-};
+enum { WINDOW = 4 << 20 };	/* bytes */
 
 struct stream {
 	int		fd;
@@ -197,7 +193,7 @@ read_fd(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
 		if (got >= 0)
 			return (size_t)got;
 		if (errno == EAGAIN) {
-			poll(NULL, 0, PAUSE);
+			io_pause();	/* poll(2) was wrong */
 		} else if (errno != EINTR) {
 			io->err = errno;
 			break;
@@ -402,7 +398,7 @@ stream_write(const struct lane *lane, struct io *io)
 		else if (n == 0)
 			io->err = EIO;
 		else if (errno == EAGAIN && lane->ep->is.durable)
-			poll(NULL, 0, PAUSE);	/* a file is always ready */
+			io_pause();	/* a file is always ready */
 		else if (errno == EAGAIN)
 			ready(lane, io, POLLOUT);
 		else if (errno != EINTR)
