@@ -81,6 +81,9 @@ struct lane {			/* one worker's alone */
 int lane_attach(struct lane *, struct endpoint *, uint64_t origin, int halt);
 int lane_detach(struct lane *);
 
+/* Wait for ms; returns true at once if the copy is to stop. */
+bool lane_halted(const struct lane *, int ms);
+
 /* The byte of the end for an offset of the map. */
 static inline uint64_t
 lane_place(const struct lane *lane, uint64_t off)

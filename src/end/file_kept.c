@@ -128,27 +128,36 @@ file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
  * Blocks that are allocated and were never written do not count as holes while
  * they are cached, so they are dropped from the cache first.
  */
+static uint64_t
+holes_now(int fd, uint64_t from, uint64_t to)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return 0;
+	to = MIN(to, (uint64_t)st.st_size);
+	if (from >= to)
+		return 0;
+	posix_fadvise(fd, (off_t)from, (off_t)(to - from),
+	    POSIX_FADV_DONTNEED);
+	return holes_in(fd, from, to);
+}
+
 uint64_t
 file_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
 {
 	const struct file *file = ep->priv;
-	uint64_t start = 0, holes = 0;
+	uint64_t start = 0, holes;
 	struct stat st;
 	int fd = file->plain;
 
-	if (file->borrowed || fstat(fd, &st) != 0)
+	if (file->borrowed)
 		return 0;
 	if (file->device)
-		fd = below_file(st.st_rdev, &start);
-	if (fd < 0 || fstat(fd, &st) != 0)
+		fd = fstat(fd, &st) == 0 ? below_file(st.st_rdev, &start) : -1;
+	if (fd < 0)
 		return 0;
-	from += start;
-	to = MIN(start + to, (uint64_t)st.st_size);
-	if (from < to) {
-		posix_fadvise(fd, (off_t)from, (off_t)(to - from),
-		    POSIX_FADV_DONTNEED);
-		holes = holes_in(fd, from, to);
-	}
+	holes = holes_now(fd, start + from, start + to);
 	if (file->device)
 		close(fd);
 	return holes;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/param.h>
 
@@ -38,6 +39,14 @@ int
 lane_detach(struct lane *lane)
 {
 	return lane->ep->be->detach == NULL ? 0 : lane->ep->be->detach(lane);
+}
+
+bool
+lane_halted(const struct lane *lane, int ms)
+{
+	struct pollfd p = { .fd = lane->halt, .events = POLLIN };
+
+	return poll(&p, 1, ms) > 0;
 }
 
 void

@@ -12,7 +12,6 @@
 #include "nvme_end.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,15 +47,6 @@ state_of(int fd, char *state, size_t room)
 	return told;
 }
 
-/* Pause; false if the copy is to stop. */
-static bool
-rest(const struct lane *lane)
-{
-	struct pollfd p = { .fd = lane->halt, .events = POLLIN };
-
-	return poll(&p, 1, TICK) <= 0;
-}
-
 /* Wait for a controller that is being reset, for up to timeout=. */
 static void
 await_reset(const struct lane *lane)
@@ -67,7 +57,7 @@ await_reset(const struct lane *lane)
 
 	while (left-- > 0 && state_of(nv->fd, state, sizeof(state)) &&
 	    (strcmp(state, "resetting") == 0 ||
-	    strcmp(state, "connecting") == 0) && rest(lane))
+	    strcmp(state, "connecting") == 0) && !lane_halted(lane, TICK))
 		continue;
 }
 
@@ -81,7 +71,7 @@ await_way(const struct lane *lane, struct io *io, struct nvme_wait *w)
 	if (w->since == 0)
 		w->since = now;
 	if (!nv->away && now - w->since < (uint64_t)nv->how.timeout * MS) {
-		if (rest(lane))
+		if (!lane_halted(lane, TICK))
 			return true;
 		if (io->op == OP_READ)
 			io->err = ECANCELED;

@@ -58,7 +58,7 @@ struct span {			/* a worker's lane to all targets */
 
 /* --- the arm's thread --------------------------------------------------- */
 
-/* Serve a request; a failed write is repeated retries= times. */
+/* Serve a request; retry a failed write retries= times, or until a stop. */
 static void
 serve(struct arm *a)
 {
@@ -68,7 +68,7 @@ serve(struct arm *a)
 
 	lane_transfer(&a->lane, io);
 	while (io->op == OP_WRITE && io->err == EIO && !io->spent &&
-	    left-- > 0 && !to->dropped) {
+	    left-- > 0 && !to->dropped && !lane_halted(&a->lane, 0)) {
 		to->written += io->done;
 		io->buf += io->done;
 		io->off += io->done;

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "../../src/end/backend.h"
@@ -397,6 +398,24 @@ repeats_a_write_as_often_as_it_was_told(void **state)
 }
 
 static void
+repeats_no_write_once_the_copy_is_to_stop(void **state)
+{
+	int halt = eventfd(1, EFD_CLOEXEC);
+
+	(void)state;
+	be_fakes();
+	to[0]->spec.retries = 1000;
+	assert_int_equal(lane_attach(&lane, &all, 0, halt), 0);
+	fate[0].err = EIO;
+	fate[0].times = 1000;
+	request(OP_WRITE, 0);			/* by the others */
+	assert_int_equal(fate[0].requests, 1);
+	assert_true(tee_dropped(&all, 0, NULL));
+	assert_int_equal(lane_detach(&lane), 0);
+	close(halt);
+}
+
+static void
 tells_what_concerns_all_of_them(void **state)
 {
 	(void)state;
@@ -508,6 +527,7 @@ main(void)
 		UNIT(says_which_is_not_read_back),
 		UNIT(drops_what_fails_and_goes_on),
 		UNIT(repeats_a_write_as_often_as_it_was_told),
+		UNIT(repeats_no_write_once_the_copy_is_to_stop),
 		UNIT(tells_what_concerns_all_of_them),
 		UNIT(reads_each_into_its_own_buffer),
 		UNIT(tells_what_ended_a_lane),
