@@ -228,19 +228,26 @@ waits_for_that_kind_of_node(void **state)
 	assert_int_equal(a.node, NODE_BLOCK);
 }
 
-/* What is no disk on this machine is opened by its name again. */
+/* A source that is no disk on this machine. */
+static void
+begin_elsewhere(struct endpoint *src)
+{
+	has("/img", "0123456789");
+	o.input = "/img";
+	assert_int_equal(endpoint_open(src, SOURCE, &o, false, &f), 0);
+	src->is.remote = true;
+	p.src = src;
+	reattach_begin(&a, &p);
+}
+
+/* It is opened by its name again. */
 static void
 opens_again_what_is_elsewhere(void **state)
 {
 	struct endpoint src;
 
 	(void)state;
-	has("/img", "0123456789");
-	o.input = "/img";
-	assert_int_equal(endpoint_open(&src, SOURCE, &o, false, &f), 0);
-	src.is.remote = true;
-	p.src = &src;
-	reattach_begin(&a, &p);
+	begin_elsewhere(&src);
 	assert_string_equal(waiting(), "pardd: it: gone\npardd: the map is saved; waiting "
 	    "up to 2 seconds for the disk to come back\npardd: it is back as "
 	    "/img, and the copy continues\n");
@@ -283,12 +290,7 @@ leaves_what_does_not_answer(void **state)
 	struct endpoint src;
 
 	(void)state;
-	has("/img", "0123456789");
-	o.input = "/img";
-	assert_int_equal(endpoint_open(&src, SOURCE, &o, false, &f), 0);
-	src.is.remote = true;
-	p.src = &src;
-	reattach_begin(&a, &p);
+	begin_elsewhere(&src);
 	hangs_with = SIGTERM;
 	waiting();
 	assert_false(back);
