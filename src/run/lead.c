@@ -102,12 +102,10 @@ finish(struct job *job)
 
 /* Make the target ready to be written. */
 static bool
-prepare(struct job *job)
+prepare(const struct plan *p, struct fault *f)
 {
-	const struct plan *p = job->p;
-
 	return (p->targets > 1 ? tee_prepare : endpoint_prepare)(p->dst,
-	    p->perm, p->truncate, &job->fault) == 0;
+	    p->perm, p->truncate, f) == 0;
 }
 
 /*
@@ -129,14 +127,18 @@ static bool
 begin(struct job *job, const struct steps *steps)
 {
 	const struct plan *p = job->p;
+	struct fault f = { .status = 0 };
 
 	if (!steps->writes)
 		return true;
 	endpoint_look_below(p->src, p->src_off, p->src_off + p->length);
 	if (p->dst->spec.keeps)
 		job->hollow = hollow(p);
-	return (steps->trust == NULL || steps->trust(job, &job->fault)) &&
-	    prepare(job);
+	if ((steps->trust == NULL || steps->trust(job, &f)) && prepare(p, &f))
+		return true;
+	if (f.status != 0)		/* else it was stopped */
+		job_fail(job, &f);
+	return false;
 }
 
 /* The target may be empty by now, so whatever fails is told as of a copy. */

@@ -163,8 +163,8 @@ complete(struct job *job)
 {
 	struct map_totals t = map_totals(&job->map);
 
-	return !job->stop && job->fault.status == 0 &&
-	    job->flush.status == 0 && t.untried + t.claimed == 0;
+	return !job->stop && job->flush.status == 0 &&
+	    t.untried + t.claimed == 0;
 }
 
 static void
