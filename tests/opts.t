@@ -685,10 +685,10 @@ dry_denied()
 	exits 101 "$@" skip=99 && exits 101 "$@" skip=99 -d
 }
 if ((EUID == 0)) && setpriv --reuid=65534 --regid=65534 --clear-groups \
-    test -x "$pardd" 2>/dev/null; then
+    "$pardd" -V >/dev/null 2>&1; then
 	it "is refused for the same reason with --dry-run" dry_denied
 else
-	skip "not root" "is refused for the same reason with --dry-run"
+	skip "not root, or no setpriv" "is refused for the same reason with --dry-run"
 fi
 
 # ----------------------------------------------------------- the exact words
