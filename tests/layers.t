@@ -36,6 +36,27 @@ includes()
 }
 it "includes nothing from a directory above" includes
 
+# What only its own directory needs lies next to its .c.
+shared()
+{
+	local header
+	(cd "$top" && for header in include/*/*; do
+		header=${header#include/}
+		grep -rlF "\"$header\"" src include tests packaging --include='*.[ch]' |
+		    grep -vq "^src/${header%/*}/" || fail "only ${header%/*} includes $header" || exit
+	done)
+}
+it "shares no header that only its own directory needs" shared
+
+# Each lock has its place in the order.
+locks()
+{
+	diff <(cd "$top" && grep -rhoE '^[[:space:]]+pthread_mutex_t[[:space:]]+[a-z]+;' src include | grep -oE '[a-z]+;' |
+	    tr -d ';' | sort) \
+	    <(sed -nE 's/^\| (leaf|[0-9]+) \|([^|]*)\|.*/\2/p' "$top/src/README.md" | grep -oE '\.[a-z]+`' | tr -d '.`' | sort)
+}
+it "lists every lock in src/README.md, and no other" locks
+
 # The same of what it calls, whatever it has declared; and no loop within.
 symbols()
 {

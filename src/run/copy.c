@@ -22,8 +22,8 @@
 #include "rescue/rescue.h"
 #include "run/lead.h"
 #include "run/reattach.h"
-#include "run/thermometer.h"
 #include "steps.h"
+#include "thermometer.h"
 #include "verify/verify.h"
 
 enum { TITLED = 4 << 20 };	/* bytes; less is over before ps(1) runs */
