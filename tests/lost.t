@@ -239,20 +239,32 @@ untold()
 {
 	"$maps" check -p map src dst old 0 0 $size
 }
-# After its errors the disk reads as zeros, all of it.
-turns_to_zeros()
+# turns_to KIND FROM OPERANDS...: after its errors all of the disk reads as that
+turns_to()
 {
+	local what=${1/#[!z]*/the same again, as there is}
 	bad=409600+512,1024000+102400
 	stuff && exits 69 with_faults "on=$PWD/src op=read at=$bad fail=EIO;\
-on=$PWD/src op=read from=$1 zero" "$pardd" if=src of=dst map=map bs=512 bpt=64 "${@:2}" &&
-	    says 'zeros, as there are now where it had something else' && untold &&
-	    [[ -n $("$maps" list map +) ]] && exits 0 "$pardd" if=src of=dst map=map retries=1 &&
-	    same src dst
+on=$PWD/src op=read from=$2 $1" "$pardd" if=src of=dst bs=512 bpt=64 "${@:3}" &&
+	    says "${what/#zero/zeros, as there are} now where it had something else"
+}
+turns_and_back()
+{
+	turns_to "$@" map=map && untold && [[ -n $("$maps" list map +) ]] &&
+	    exits 0 "$pardd" if=src of=dst map=map retries=1 && same src dst
+}
+turns_without_map()
+{
+	turns_to "$@" coe=1 && does_not_say '^pardd: complete'
 }
 for thr in $(few 1 16); do
 	it "does not believe the zeros of a disk that has met errors ($thr workers)" \
-	    turns_to_zeros $((30 + 4 * thr)) thr=$thr
-	it "... late ($thr workers)" turns_to_zeros $((60 + 4 * thr)) thr=$thr
+	    turns_and_back zero $((30 + 4 * thr)) thr=$thr
+	for junk in zero fill=255 fill=170 stale; do
+		it "... late, $junk ($thr workers)" turns_and_back $junk $((60 + 4 * thr)) thr=$thr
+		it "... nor without a map, $junk ($thr workers)" turns_without_map $junk \
+		    40 thr=$thr engine=threads
+	done
 done
 # It does so while an error takes its time, and another worker reads on.
 zeros_meanwhile()
@@ -272,15 +284,30 @@ gone_on_blank()
 }
 it "... that a run before has met" gone_on_blank 17 "32768 bytes at byte 1048576" honest
 it "... at the end, too" gone_on_blank 18 "950272 bytes at byte 1081344" is "?" 1081344+950272
-true_zeros()
+# true_junk BYTE THR: what is so on the disk: one byte, one block again and again
+true_junk()
 {
-	"$blocks" make src 1M && truncate -s 4M src && "$blocks" make dst 4M 9 && cp dst old
+	"$blocks" make src 1M && "$blocks" make dst 4M 9 && cp dst old &&
+	    { tr '\0' "\\$1" | head -c 2M && for ((i = 0; i < 2048; i++)); do
+		head -c 512 src
+	    done; } </dev/zero >tail && cat tail >>src || return
 	bad=2097152+512,2500096+51200
+	size=4194304
 	export FAULT_LOG_ALL=1
-	rescue 100 '' thr="$1" && is - "$bad" && is '?*/' '' && honest 0 0 4194304
+	rescue 100 '' thr="$2" && is - "$bad" && is '?*/' '' && honest 0 0 4194304 &&
+	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=dst \
+	    bs=512 coe=1 thr="$2" && lost_only
+}
+lost_only()
+{
+	cmp -l src dst | awk '{ at = $1 - 1 }
+	!(at >= 2097152 && at < 2097664 || at >= 2500096 && at < 2551296) { exit 1 }'
 }
 for thr in $(few 1 16); do
-	it "believes the zeros of a disk on which the rest is as it was ($thr workers)" true_zeros $thr
+	for junk in 0 377; do
+		it "believes what a disk repeats on which the rest is as it was (\\$junk, $thr workers)" \
+		    true_junk $junk $thr
+	done
 done
 # What was read is a small part at the beginning, of which the first block is
 # all that can be read: whatever is asked, it is not that again and again.

@@ -16,9 +16,16 @@
  * Judge a read of an end with coe=1.  After many failures in a row, or one
  * timeout, other blocks are read.  If none of them can be, the source is gone,
  * and the read fails with ENODEV.  A read that timed out while others can be
- * read becomes a medium error.
+ * read becomes a medium error.  What the source of a copy gives after an error
+ * and is junk (junk.h) fails with ENODEV, too.
  */
 void elsewhere_feel(struct worker *, struct lane *, struct io *);
+
+/*
+ * For the lead, once no worker reads: check what is still in doubt.  Junk is
+ * the fault of the copy.
+ */
+void elsewhere_last(struct worker *);
 
 /*
  * For the rescue, which judges otherwise (liveness.h): a random number below n

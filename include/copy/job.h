@@ -21,6 +21,7 @@
 
 #include "base/fault.h"
 #include "base/title.h"
+#include "copy/junk.h"
 #include "copy/outcome.h"
 #include "copy/rate.h"
 #include "copy/turn.h"
@@ -70,6 +71,7 @@ struct job {			/* I: set before the workers start */
 	struct tally	 before;	/* I: of runs that this one continues */
 	struct map	 map;		/* locks for itself */
 	struct turn	 turn;		/* locks for itself */
+	struct junk	 junk;		/* locks for itself */
 	pthread_mutex_t	 order;
 	pthread_mutex_t	 first;
 	struct fault	 fault;		/* first: status 0: none */

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/fault.h"
+#include "copy/junk.h"
 #include "digest/digest_table.h"
 #include "map/map.h"
 #include "plan/plan.h"
@@ -30,7 +31,7 @@ int trust_unchanged(const struct plan *, struct digest_table *,
 enum { TRUST_BLOCKS = 16 };
 
 struct agreed {			/* equal blocks of both ends, not zeros */
-	uint64_t at[TRUST_BLOCKS];	/* bytes of the source */
+	struct sample at[TRUST_BLOCKS];
 	size_t	 n;
 };
 

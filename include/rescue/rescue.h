@@ -18,7 +18,6 @@
 #include "rescue/liveness.h"
 #include "rescue/mapsaver.h"
 #include "rescue/pattern.h"
-#include "rescue/zeros.h"
 
 enum rescue_end { NOT_YET, LATE, OVER };
 
@@ -32,7 +31,6 @@ struct place {
 struct rescue {
 	struct mapsaver	 mapsaver;	/* the map file */
 	struct liveness	 liveness;	/* of the source; has its own locks */
-	struct zeros	 zeros;		/* likewise */
 	struct exclusive exclusive;	/* who reads alone; likewise */
 	struct flight	 flight;	/* reads in flight; likewise */
 	struct course	 course;	/* of the first pass; likewise */

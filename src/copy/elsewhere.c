@@ -10,6 +10,8 @@
  * more anywhere in the source, none of which fails as if the source had looked
  * at the block.
  *
+ * What can be read may be junk by then (junk.h).
+ *
  * A read that took too long, or got lost on its way, ends the copy at once
  * unless other blocks can be read: the next reads would take as long.
  */
@@ -21,6 +23,8 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "copy/junk.h"
+#include "copy/transfer.h"
 
 enum {
 	MANY = 16,		/* failed reads in a row */
@@ -175,6 +179,9 @@ elsewhere_feel(struct worker *w, struct lane *lane, struct io *io)
 		*failing = 0;
 	if (job->p->opts->coe == 0 || lane->ep->is.streamed)
 		return;
+	if (lane == &w->src && job->compare == NULL &&
+	    !junk_feel(w, io, UNTRIED))
+		return;
 	if (!late && (!errno_is_medium(io->err) ||
 	    (failed = ++*failing) % MANY != 0))
 		return;
@@ -185,4 +192,24 @@ elsewhere_feel(struct worker *w, struct lane *lane, struct io *io)
 		io->err = EIO;
 	else if (!late && answer == UNKNOWN && dead(w, lane, io, failed))
 		silent(io);
+}
+
+void
+elsewhere_last(struct worker *w)
+{
+	const struct plan *p = w->job->p;
+	struct io io = { .op = OP_READ };
+
+	if (w->job->stop || !junk_held(w->job))
+		return;
+	/* the workers have detached their lanes */
+	if (lane_attach(&w->src, p->src, p->src_off, w->job->halt) != 0) {
+		elsewhere_gone(&io);
+		transfer_fail_read(w, &io);
+		return;
+	}
+	w->src.requests = &w->asked[SOURCE];
+	if (!junk_last(w, &io))
+		transfer_fail_read(w, &io);
+	lane_detach(&w->src);
 }

@@ -276,7 +276,7 @@ struct pair {			/* both ends, and the results so far */
 	unsigned	 unreadable;	/* places of the source, so far */
 };
 
-/* Note the first sector that both ends have, and that is not just zeros. */
+/* Note the first whole sector that both ends have, and that is not zeros. */
 static void
 note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
     const unsigned char *buf)
@@ -286,8 +286,9 @@ note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
 	for (; off < end; buf += next - off, off = next) {
 		next = off - off % p->sector + p->sector;
 		next = next < end ? next : end;
-		if (!all_zero(buf, (size_t)(next - off))) {
-			a->at[a->n++] = off;
+		if (next - off == p->sector && !all_zero(buf, p->sector)) {
+			a->at[a->n++] = (struct sample){ off,
+			    junk_sum(buf, p->sector) };
 			return;
 		}
 	}

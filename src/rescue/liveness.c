@@ -22,7 +22,6 @@
 #include "rescue/liveness.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
@@ -32,7 +31,6 @@
 #include "copy/job.h"
 #include "copy/transfer.h"
 #include "rescue/rescue.h"
-#include "rescue/zeros.h"
 
 enum {
 	MANY = 16,
@@ -250,17 +248,6 @@ lost(struct worker *w)
 	return is;
 }
 
-/* Zeros instead of data are worse than an error. */
-static void
-say_zeros(struct io *io)
-{
-	io->err = ENODEV;
-	io->status = 0;
-	io->done = 0;
-	snprintf(io->why, sizeof(io->why), "zeros, as there are now where it "
-	    "had something else");
-}
-
 void
 liveness_feel(struct worker *w, struct io *io, uint64_t off,
     enum seg_status was, size_t mark)
@@ -271,8 +258,10 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 		io->err = EIO;
 		io->status = 0;
 	}
-	if (io->done > 0 && !zeros_feel(w, io, off, was, liveness_mark(w))) {
-		say_zeros(io);
+	if (!junk_feel(w, io, was)) {
+		pthread_mutex_lock(&l->look);
+		l->lost = true;
+		pthread_mutex_unlock(&l->look);
 		return;
 	}
 	if (io->done > 0)
@@ -294,7 +283,7 @@ is_there_at_last(struct worker *w)
 	    (stopped || !w->job->stop || is_there(w, FEW));
 }
 
-/* Whether the disk that gave the last errors and zeros is still there. */
+/* Whether the disk that gave the last errors, and data, is still there. */
 static bool
 ends_well(struct worker *w, struct io *io)
 {
@@ -304,11 +293,7 @@ ends_well(struct worker *w, struct io *io)
 		elsewhere_gone(io);
 		return false;
 	}
-	if (zeros_held(w->job, l->bads) && !zeros_confirm(w, l->bads)) {
-		say_zeros(io);
-		return false;
-	}
-	return true;
+	return junk_last(w, io);
 }
 
 void
@@ -320,7 +305,7 @@ liveness_last(struct worker *w)
 	struct io io = { .op = OP_READ };
 	bool well = false;
 
-	if ((l->bads == l->proved && !zeros_held(w->job, l->bads)) ||
+	if ((l->bads == l->proved && !junk_held(w->job)) ||
 	    w->job->gone || w->job->doubt)
 		return;
 	/* the workers have detached their lanes */
@@ -337,10 +322,11 @@ liveness_last(struct worker *w)
 	l->lost = true;
 	if (stopped)
 		return;
-	s = l->bads > l->proved ? &l->bad[(l->bads - 1) % LIVENESS_BADS] :
-	    &w->job->rescue->zeros.held[0];
-	io.off = s->off;
-	io.len = (size_t)s->len;
+	if (l->bads > l->proved) {
+		s = &l->bad[(l->bads - 1) % LIVENESS_BADS];
+		io.off = s->off;
+		io.len = (size_t)s->len;
+	}
 	transfer_fail_read(w, &io);
 }
 

@@ -186,7 +186,6 @@ rescue_begin(struct job *job, struct fault *f)
 	know_disk(r, job->p);
 	gaps_begin(&r->gaps, r->rotates ? 2 : 4);	/* slow seeks */
 	liveness_begin(&r->liveness);
-	zeros_begin(&r->zeros);
 	flight_init(&r->flight);
 	exclusive_init(&r->exclusive, r->seats);
 	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
@@ -206,7 +205,6 @@ rescue_free(struct rescue *r)
 	course_end(&r->course);
 	liveness_end(&r->liveness);
 	flight_destroy(&r->flight);
-	zeros_end(&r->zeros);
 	exclusive_destroy(&r->exclusive);
 	mapsaver_free(&r->mapsaver);
 	free(r);
@@ -378,7 +376,7 @@ turn_back(struct job *job)
 		    job->p->length - 1);
 	}
 	liveness_forgive(job);
-	zeros_forgive(job);
+	junk_forgive(job);
 }
 
 static void

@@ -98,6 +98,7 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 	if (used_apply(p, &job->map) != 0)
 		return fault_errno(f, ENOMEM, "the map of the copy");
 	turn_init(&job->turn);
+	junk_begin(&job->junk);
 	pthread_mutex_init(&job->order, NULL);
 	pthread_mutex_init(&job->first, NULL);
 	enlist(job);
@@ -286,6 +287,7 @@ end(struct job *job, const struct outcome *before, struct outcome *out,
 	fill_in(out, job);
 	began = job->began;
 	turn_destroy(&job->turn);
+	junk_end(&job->junk);
 	pthread_mutex_destroy(&job->order);
 	pthread_mutex_destroy(&job->first);
 	job_free(job);

@@ -4,6 +4,7 @@
 #include "steps.h"
 
 #include "base/status.h"
+#include "copy/elsewhere.h"
 #include "copy/piece.h"
 #include "copy/reflink.h"
 #include "copy/sparse.h"
@@ -42,6 +43,7 @@ copy(struct job *job)
 	if (p->reflink)
 		reflink_run(job);
 	workers_run(job, stream ? &verify_streaming : &copying);
+	elsewhere_last(&job->worker[0]);
 }
 
 static void
@@ -66,9 +68,9 @@ rescue_trust(struct job *job, struct fault *f)
 	if (trust_map(job->p, &job->map, &job->stop, &a, f) != 0)
 		return false;
 	t = map_totals(&job->map);
-	job->rescue->zeros.sick = t.bad + t.failed > 0;
+	job->junk.errors = t.bad + t.failed > 0;
 	for (i = 0; i < a.n; i++)
-		zeros_know(&job->rescue->zeros, a.at[i]);
+		junk_know(&job->junk, &a.at[i]);
 	return true;
 }
 

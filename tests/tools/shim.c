@@ -32,6 +32,9 @@
  *	flip		a bit of the data moved, in the first byte of at=: a
  *			write changes the file, a read only the buffer
  *	zero		reads return zeros
+ *	fill=BYTE	reads return that byte
+ *	stale		reads return the last 512 bytes once more that a read of
+ *			a file that a rule names has returned without that
  *	every=N		1 in N, by chance (seed=S)
  *	nth=N		only the Nth time
  *	from=N		from the Nth time on
@@ -131,6 +134,7 @@ flag_of(struct rule *r, const char *word)
 		{ "whole", &r->whole }, { "short", &r->cut },
 		{ "odd", &r->odd }, { "old", &r->old }, { "hang", &r->hang },
 		{ "flip", &r->flip }, { "once", &r->once }, { "zero", &r->zero },
+		{ "stale", &r->stale },
 	};
 	size_t i;
 
@@ -146,7 +150,7 @@ number_of(struct rule *r, const char *word, const char *value)
 	const struct { const char *name; unsigned *number; } numbers[] = {
 		{ "sleep", &r->ms }, { "every", &r->every }, { "nth", &r->nth },
 		{ "from", &r->from }, { "times", &r->times },
-		{ "depth", &r->depth },
+		{ "depth", &r->depth }, { "fill", &r->fill },
 	};
 	size_t i;
 

@@ -585,20 +585,23 @@ hold_the_last_zeros(void **state)
 	static unsigned char zeros[SECTOR];
 	struct io io = { .op = OP_READ, .buf = zeros, .len = SECTOR,
 		.done = SECTOR };
-	const uint64_t all = 2 * (uint64_t)ZEROS_HELD;
-	struct zeros *z;
+	const uint64_t all = 2 * (uint64_t)JUNK_HELD;
+	const struct sample known = { 0, 1 };
+	struct junk *j = &job.junk;
 	uint64_t i;
 
 	(void)state;
 	begin(UNTRIED, COPY, 0, 0);
-	z = &job.rescue->zeros;
-	zeros_know(z, 0);
-	for (i = 1; i <= all; i++)
-		assert_true(zeros_feel(&job.worker[0], &io, 2 * i * SECTOR,
-		    UNTRIED, 0));
+	junk_begin(j);
+	junk_know(j, &known);
+	for (i = 1; i <= all; i++) {
+		io.off = 2 * i * SECTOR;
+		assert_true(junk_feel(&job.worker[0], &io, UNTRIED));
+	}
 	assert_int_equal(source.reads, 0);
-	assert_true(z->helds > 0 && z->helds < ZEROS_HELD);
-	assert_int_equal(z->held[z->helds - 1].off, 2 * all * SECTOR);
+	assert_true(j->helds > 0 && j->helds < JUNK_HELD);
+	assert_int_equal(j->held[j->helds - 1].seg.off, 2 * all * SECTOR);
+	junk_end(j);
 	end();
 }
 

@@ -67,7 +67,7 @@ static const struct backend broken = { .attach = no_memory };
 static void
 knows_a_source_that_has_gone_before_it_is_read(void **state)
 {
-	struct job job;
+	static struct job job;
 
 	(void)state;
 	run(&job, &gone, &fine);
@@ -79,7 +79,7 @@ knows_a_source_that_has_gone_before_it_is_read(void **state)
 static void
 takes_nothing_else_for_that(void **state)
 {
-	struct job job;
+	static struct job job;
 
 	(void)state;
 	run(&job, &broken, &fine);
@@ -118,10 +118,11 @@ leaves_no_lane_when_one_fails(void **state)
 	const struct opts o = { .sync = 0 };
 	struct endpoint end = { .be = &counted, .name = "an end", .dir = -1 };
 	const struct plan p = { .opts = &o, .src = &end, .dst = &end };
-	struct job job = { .p = &p, .workers = 1, .reads_back = true,
+	static struct job job = { .workers = 1, .reads_back = true,
 		.back = { .be = &broken, .name = "it again", .dir = -1 } };
 
 	(void)state;
+	job.p = &p;
 	job.worker[0].job = &job;
 	pthread_mutex_init(&job.first, NULL);
 	workers_run(&job, &task);
@@ -150,11 +151,12 @@ takes_another_buffer_for_the_next_task(void **state)
 	struct endpoint end = { .be = &fine, .name = "an end", .dir = -1 };
 	const struct plan p = { .opts = &o, .src = &end, .dst = &end,
 		.room = 4096 };
-	struct job job = { .p = &p, .workers = 1 };
+	static struct job job = { .workers = 1 };
 	unsigned char *buf = aligned_alloc(4096, 4096);
 
 	(void)state;
 	assert_non_null(buf);
+	job.p = &p;
 	job.worker[0].job = &job;
 	job.worker[0].buf = buf;
 	workers_run(&job, &task);

@@ -196,7 +196,9 @@ judge(enum op op, int fd, uint64_t off, size_t len)
 		wait_for(r, fd, off, len);
 		v.err = r->err;
 		v.flip = r->flip;
-		v.zero = r->zero;
+		v.zero = r->zero || r->fill != 0;
+		v.fill = r->fill;
+		v.stale = r->stale;
 		v.at = g != NULL && g->off > off ? (size_t)(g->off - off) : 0;
 		if (r->cut && r->err == 0)
 			v.len = shorter(r, fd, len);

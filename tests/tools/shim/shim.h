@@ -39,8 +39,8 @@ struct rule {
 	char		*had;		/* what it had; NULL: anywhere */
 	unsigned	 ops;
 	int		 err;		/* errno value, or 0 */
-	bool		 whole, cut, odd, hang, old, flip, once, zero;
-	unsigned	 ms, every, nth, from, times, depth;
+	bool		 whole, cut, odd, hang, old, flip, once, zero, stale;
+	unsigned	 ms, every, nth, from, times, depth, fill;
 	size_t		 n;		/* ranges; 0: all of the file */
 	struct range	 range[RANGES];
 	atomic_uint	 seen, hits;
@@ -55,7 +55,8 @@ struct verdict {
 	int	 err;
 	size_t	 len;
 	bool	 touched;
-	bool	 flip, zero;
+	bool	 flip, zero, stale;
+	unsigned fill;
 	size_t	 at;		/* the byte of the transfer */
 };
 

@@ -49,15 +49,36 @@ flip(const struct iovec *v, int n, size_t at)
 }
 
 static void
-blank(const struct iovec *v, int n, size_t len)
+fill(const struct iovec *v, int n, size_t len, unsigned byte)
 {
 	size_t part;
 	int i;
 
 	for (i = 0; i < n && len > 0; i++, len -= part) {
 		part = len < v[i].iov_len ? len : v[i].iov_len;
-		memset(v[i].iov_base, 0, part);
+		memset(v[i].iov_base, (int)byte, part);
 	}
+}
+
+/* The last block that was read: keep it, or repeat it. */
+static void
+keep_last(const struct iovec *v, int n, size_t len, bool repeat)
+{
+	static unsigned char last[SECTOR];
+	static size_t at;
+	unsigned char *byte;
+	size_t k;
+	int i;
+
+	for (i = 0; i < n && len > 0; i++)
+		for (k = 0; k < v[i].iov_len && len > 0; k++, len--) {
+			byte = (unsigned char *)v[i].iov_base + k;
+			if (repeat)
+				*byte = last[at];
+			else
+				last[at] = *byte;
+			at = (at + 1) % SECTOR;
+		}
 }
 
 /* The program's own bytes stay as they are. */
@@ -124,14 +145,16 @@ transfer(enum op op, int fd, const struct iovec *v, int n, int64_t at, int flags
 		moved = real_write(fd, v, n, at, flags);
 	if (op == READ && verdict.flip && moved > (ssize_t)verdict.at)
 		flip(v, n, verdict.at);
-	if (op == READ && verdict.zero && moved > 0)
-		blank(v, n, (size_t)moved);
 	if (!verdict.touched)
 		return moved;
+	if (op == READ && verdict.zero && moved > 0)
+		fill(v, n, (size_t)moved, verdict.fill);
+	else if (op == READ && moved > 0)
+		keep_last(v, n, (size_t)moved, verdict.stale);
 	saved = errno;
 	count(op, fd, moved);
 	if (log_all || verdict.err != 0 || verdict.len < len || verdict.flip ||
-	    verdict.zero)
+	    verdict.zero || verdict.stale)
 		note(op == READ ? "read" : "write", fd, off, len,
 		    moved < 0 ? -saved : moved);
 	errno = saved;

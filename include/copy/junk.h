@@ -1,0 +1,76 @@
+/*
+ * Whether what is read after errors is really on the disk.
+ */
+#ifndef PARDD_JUNK_H
+#define PARDD_JUNK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "end/lane.h"
+#include "map/map.h"
+
+struct job;
+struct worker;
+
+enum { JUNK_KNOWN = 16, JUNK_HELD = 96, JUNK_LATE = 16 };
+
+struct sample {			/* a block that was read */
+	uint64_t	 at;	/* its first byte, in the source */
+	uint64_t	 sum;	/* of its contents; 0: zeros */
+};
+
+struct held {			/* what is doubtful */
+	struct seg	 seg;	/* with its old status */
+	uint64_t	 sum;	/* of its first block */
+};
+
+struct junk {
+	pthread_mutex_t	 look;	/* held while known blocks are reread */
+	pthread_mutex_t	 lock;	/* guards all below */
+	struct sample	 known[JUNK_KNOWN];	/* blocks that differ from each
+						 * other */
+	size_t		 n, next;	/* how many; the one read next */
+	struct sample	 late[JUNK_LATE];	/* edges of the last reads, */
+	size_t		 lates;		/* how many there were */
+	struct held	 held[JUNK_HELD];
+	size_t		 helds;		/* how many */
+	size_t		 asked;		/* of these, being confirmed now */
+	size_t		 errors;	/* reads of the source that failed */
+	size_t		 believed;	/* the number when last confirmed */
+};
+
+/* Begin empty; and free it. */
+void junk_begin(struct junk *);
+void junk_end(struct junk *);
+
+/* The sum of a block of len bytes; that of zeros is 0. */
+uint64_t junk_sum(const unsigned char *, size_t len);
+
+/* Remember a block of the source that was read. */
+void junk_know(struct junk *, const struct sample *);
+
+/*
+ * Record a read of the source at io->off, of a range that had the status "was".
+ * Returns false if it is junk: the io has become one that failed with ENODEV.
+ * Holds no lock meanwhile except junk.look.
+ */
+bool junk_feel(struct worker *, struct io *, enum seg_status was);
+
+/* Whether something is held that junk_last should confirm. */
+bool junk_held(struct job *);
+
+/*
+ * For the lead when nobody else reads, with its lane to the source attached:
+ * the same for all that is held.  *io is filled in if it is junk.
+ */
+bool junk_last(struct worker *, struct io *);
+
+/*
+ * Give what was not confirmed the status that it had before.  For the lead.
+ */
+void junk_forgive(struct job *);
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * Junk after errors.  Some disks and bridges, after enough errors, answer every
+ * read without an error, but with zeros, with 0xFF, or with the block once more
+ * that they read last.  So once there was an error, what repeats one byte or
+ * one block, or begins or ends as a read elsewhere did just before, is trusted
+ * only while a block that was read before, and is none of that, still reads as
+ * it did:
+ *
+ *	known	such blocks, one of which is read, each in turn
+ *	late	how the last reads began and ended
+ *	held	what is in doubt; if not confirmed, it becomes untried
+ *
+ * A known block is read at the first doubtful read after each error, after a
+ * number of them, and at the end.
+ *
+ * An error is noticed when its read returns, and other workers have read
+ * meanwhile.  So what is doubtful is held even before any error, and trusted as
+ * more follows.
+ *
+ *	look	over the reads of known blocks
+ *	lock	a few instructions, a leaf: all else
+ */
+#include "copy/junk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/bytes.h"
+#include "base/number.h"
+#include "copy/job.h"
+
+enum {
+	MANY = 64,		/* held pieces that trigger a check */
+	TRIES = 3,		/* known blocks tried, unless one is right */
+};
+
+void
+junk_begin(struct junk *j)
+{
+	j->n = j->next = j->lates = j->helds = j->asked = 0;
+	j->errors = j->believed = 0;
+	pthread_mutex_init(&j->look, NULL);
+	pthread_mutex_init(&j->lock, NULL);
+}
+
+void
+junk_end(struct junk *j)
+{
+	pthread_mutex_destroy(&j->lock);
+	pthread_mutex_destroy(&j->look);
+}
+
+uint64_t
+junk_sum(const unsigned char *buf, size_t len)
+{
+	uint64_t sum = 0, word = 0;
+	size_t i;
+
+	for (i = 0; i < len; i += sizeof(word)) {
+		memcpy(&word, buf + i, MIN(sizeof(word), len - i));
+		sum = (sum ^ word) * 0x9E3779B97F4A7C15;
+		sum ^= sum >> 32;
+	}
+	return sum;
+}
+
+/* lock: the next known block with another sum, or NULL. */
+static const struct sample *
+other_known(struct junk *j, uint64_t sum)
+{
+	const struct sample *s;
+	size_t i;
+
+	for (i = 0; i < j->n; i++) {
+		s = &j->known[j->next++ % j->n];
+		if (s->sum != sum)
+			return s;
+	}
+	return NULL;
+}
+
+/* lock */
+static void
+know(struct junk *j, const struct sample *s)
+{
+	size_t i;
+
+	for (i = 0; i < j->n; i++)
+		if (j->known[i].sum == s->sum)
+			return;
+	if (j->n < JUNK_KNOWN)
+		j->known[j->n++] = *s;
+}
+
+void
+junk_know(struct junk *j, const struct sample *s)
+{
+	pthread_mutex_lock(&j->lock);
+	know(j, s);
+	pthread_mutex_unlock(&j->lock);
+}
+
+/* lock: whether a read elsewhere has just begun or ended with this block. */
+static bool
+came_late(const struct junk *j, const struct sample *s)
+{
+	size_t i, n = j->lates < JUNK_LATE ? j->lates : JUNK_LATE;
+
+	for (i = 0; i < n; i++)
+		if (j->late[i].sum == s->sum && j->late[i].at != s->at)
+			return true;
+	return false;
+}
+
+/* What a read has brought: its whole blocks, and what it looks like. */
+struct look {
+	struct sample	 first, last;	/* of its blocks */
+	bool		 repeats;	/* one block, or one byte */
+};
+
+/* Returns false if it has no whole block. */
+static bool
+look_at(const struct worker *w, const struct io *io, struct look *l)
+{
+	const size_t block = w->job->p->sector;
+	const uint64_t from = lane_place(&w->src, io->off);
+	const unsigned char *buf = io->buf;
+	size_t skip = (size_t)(round_up(from, block) - from), n, last;
+
+	if (skip + block > io->done)
+		return false;
+	buf += skip;
+	n = (io->done - skip) / block * block;
+	last = n - block;
+	l->first = (struct sample){ from + skip, junk_sum(buf, block) };
+	l->last = (struct sample){ from + skip + last, last == 0 ?
+	    l->first.sum : junk_sum(buf + last, block) };
+	l->repeats = last > 0 ? memcmp(buf, buf + block, last) == 0 :
+	    memcmp(buf, buf + 1, block - 1) == 0;
+	return true;
+}
+
+/*
+ * lock: of the first n held, stop holding those with another sum than that of a
+ * known block that is right.
+ */
+static void
+drop(struct junk *j, size_t n, uint64_t known)
+{
+	size_t i, kept = 0, asked = 0;
+
+	for (i = 0; i < j->helds; i++)
+		if (i >= n || j->held[i].sum == known) {
+			asked += i < n;
+			j->held[kept++] = j->held[i];
+		}
+	j->helds = kept;
+	j->asked = asked;
+}
+
+/*
+ * lock: what repeats often continues more of it.  There is room, because
+ * workers that hold too many run a check, one after the other.
+ */
+static void
+hold(struct junk *j, const struct held *h)
+{
+	struct seg *seg;
+	size_t i;
+
+	for (i = j->asked; i < j->helds; i++) {
+		seg = &j->held[i].seg;
+		if (j->held[i].sum == h->sum && seg->status == h->seg.status &&
+		    seg->off + seg->len == h->seg.off) {
+			seg->len += h->seg.len;
+			return;
+		}
+	}
+	if (j->helds < JUNK_HELD)
+		j->held[j->helds++] = *h;
+}
+
+/* lock: record a read; whether a known block is to be read because of it. */
+static bool
+note(struct junk *j, const struct look *l, const struct held *h)
+{
+	bool doubtful = l->repeats || came_late(j, &l->first) ||
+	    came_late(j, &l->last);
+
+	know(j, &l->first);
+	j->late[j->lates++ % JUNK_LATE] = l->first;
+	j->late[j->lates++ % JUNK_LATE] = l->last;
+	if (!doubtful || other_known(j, h->sum) == NULL)
+		return false;
+	if (j->errors == 0 && j->helds == MANY)
+		memmove(j->held, j->held + 1, --j->helds * sizeof(*j->held));
+	hold(j, h);
+	return j->errors > j->believed || (j->errors > 0 && j->helds >= MANY);
+}
+
+/* A known block that can confirm what is held first; false: all is. */
+static bool
+choose(struct junk *j, struct sample *known, struct held *first)
+{
+	bool some;
+
+	pthread_mutex_lock(&j->lock);
+	some = j->asked > 0;
+	if (some) {
+		*first = j->held[0];
+		*known = *other_known(j, first->sum);
+	}
+	pthread_mutex_unlock(&j->lock);
+	return some;
+}
+
+/*
+ * Whether known blocks are what they were.  One is enough: a source in use may
+ * change.  If none can be read, that is the concern of who judges errors.
+ */
+static bool
+as_before(struct worker *w, struct io *io, struct sample *known,
+    struct held *first)
+{
+	unsigned i, other = 0;
+
+	for (i = 0; i < TRIES && choose(&w->job->junk, known, first); i++) {
+		io->off = lane_off(&w->src, known->at);
+		io->done = 0;
+		io->err = io->status = 0;
+		lane_transfer(&w->src, io);
+		if (io->err == 0 && io->done == io->len) {
+			if (junk_sum(io->buf, io->len) == known->sum)
+				return true;
+			other++;
+		}
+	}
+	return other == 0;
+}
+
+/* Confirm all that is held; returns false, and the first, if it is junk. */
+static bool
+confirm(struct worker *w, struct held *first)
+{
+	struct junk *j = &w->job->junk;
+	struct io io = { .op = OP_READ, .len = w->job->p->sector,
+		.careful = true };
+	struct sample known;
+	bool right = true;
+	size_t errors;
+
+	io.buf = page_alloc(io.len);
+	if (io.buf == NULL)
+		return true;
+	pthread_mutex_lock(&j->lock);
+	j->asked = j->helds;
+	errors = j->errors;
+	while (right && j->asked > 0) {
+		pthread_mutex_unlock(&j->lock);
+		right = as_before(w, &io, &known, first);
+		pthread_mutex_lock(&j->lock);
+		if (right)
+			drop(j, j->asked, known.sum);
+	}
+	j->asked = 0;
+	if (right)
+		j->believed = errors;
+	pthread_mutex_unlock(&j->lock);
+	free(io.buf);
+	return right;
+}
+
+/* What is no data is worse than an error. */
+static void
+junk_say(struct io *io, uint64_t sum)
+{
+	io->err = ENODEV;
+	io->status = 0;
+	io->done = 0;
+	snprintf(io->why, sizeof(io->why), "%s now where it had something else",
+	    sum == 0 ? "zeros, as there are" : "the same again, as there is");
+}
+
+bool
+junk_feel(struct worker *w, struct io *io, enum seg_status was)
+{
+	struct junk *j = &w->job->junk;
+	struct held h = { { io->off, io->done, was }, 0 };
+	struct look l;
+	bool whole = look_at(w, io, &l), ask = false, right = true;
+
+	pthread_mutex_lock(&j->lock);
+	if (whole) {
+		h.sum = l.first.sum;
+		ask = note(j, &l, &h);
+	}
+	j->errors += io->err != 0 && io->err != ECANCELED;
+	pthread_mutex_unlock(&j->lock);
+	if (!ask)
+		return true;
+	pthread_mutex_lock(&j->look);
+	right = confirm(w, &h);
+	pthread_mutex_unlock(&j->look);
+	if (!right)
+		junk_say(io, h.sum);
+	return right;
+}
+
+bool
+junk_held(struct job *job)
+{
+	struct junk *j = &job->junk;
+	bool some;
+
+	pthread_mutex_lock(&j->lock);
+	some = j->helds > 0 && j->errors > 0;
+	pthread_mutex_unlock(&j->lock);
+	return some;
+}
+
+bool
+junk_last(struct worker *w, struct io *io)
+{
+	struct held first;
+
+	if (!junk_held(w->job) || confirm(w, &first))
+		return true;
+	io->off = first.seg.off;
+	io->len = (size_t)first.seg.len;
+	junk_say(io, first.sum);
+	return false;
+}
+
+void
+junk_forgive(struct job *job)
+{
+	struct junk *j = &job->junk;
+	size_t i;
+
+	for (i = 0; i < j->helds; i++)
+		(void)map_set(&job->map, j->held[i].seg.off,
+		    j->held[i].seg.len, j->held[i].seg.status);
+}
