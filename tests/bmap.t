@@ -11,46 +11,6 @@ image()
 {
 	"$blocks" make "$1" $((1199 * 4096 + 1000)) 4
 }
-# bmap VERSION ALGORITHM IMAGE [RANGES]: on stdout
-bmap()
-{
-	local sum r first last n=0 size attr=chksum
-	size=$(stat -c %s "$3")
-	[[ $1 != 1.3 ]] || attr=sha1
-	for r in ${4-$ranges}; do
-		first=${r%-*} last=${r#*-}
-		n=$((n + last - first + 1))
-	done
-	echo '<?xml version="1.0" ?>'
-	echo "<!-- of an image -->"
-	echo "<bmap version=\"$1\">"
-	echo "    <ImageSize> $size </ImageSize>"
-	echo "    <BlockSize> 4096 </BlockSize>"
-	echo "    <BlocksCount> $(((size + 4095) / 4096)) </BlocksCount>"
-	echo "    <MappedBlocksCount> $n </MappedBlocksCount>"
-	if [[ $1 = 1.3 ]]; then
-		echo "    <BmapFileSHA1> $(printf '%040d' 0) </BmapFileSHA1>"
-	else
-		echo "    <ChecksumType> $2 </ChecksumType>"
-		echo "    <BmapFileChecksum> $(: | "${2}sum" | cut -d ' ' -f 1 | tr '[:alnum:]' 0) </BmapFileChecksum>"
-	fi
-	echo "    <BlockMap>"
-	for r in ${4-$ranges}; do
-		first=${r%-*} last=${r#*-}
-		sum=$(dd if="$3" bs=4096 skip="$first" count=$((last - first + 1)) status=none |
-		    "${2}sum" | cut -d ' ' -f 1)
-		echo "        <Range $attr=\"$sum\"> $r </Range>"
-	done
-	echo "    </BlockMap>"
-	echo "</bmap>"
-}
-# made VERSION ALGORITHM IMAGE [RANGES]: the file map, with its own checksum
-made()
-{
-	local sum
-	bmap "$@" >map && sum=$("${2}sum" <map | cut -d ' ' -f 1) &&
-	    sed -i "/<BmapFile/s/ 0*0 / $sum /" map
-}
 # as_mapped FILE IMAGE [OLD]: mapped blocks of the image, between them zeros, or
 # what was there
 as_mapped()
