@@ -35,6 +35,11 @@ choose_source()
 		big $((bytes - at))
 		fallocate -p -o "$at" -l $((dice + 1)) src
 	done
+	if ((bytes > 65536)) && chance 30; then
+		big "$bytes"
+		fallocate -p -o "$dice" -l $((bytes - dice)) src
+	fi
+	! chance 40 || { cat src >dense && mv dense src; }
 	! chance 20 || from=pipe
 }
 choose_operands()
@@ -63,24 +68,11 @@ choose_operands()
 # A block map of two ranges of it.
 make_map()
 {
-	local blocks=$(((bytes + 4095) / 4096)) r ranges=() sum
+	local blocks=$(((bytes + 4095) / 4096)) r ranges
 	r=$((RANDOM % blocks))
-	ranges=("$((RANDOM % (r + 1)))-$r")
-	((r + 2 >= blocks)) || ranges+=("$((r + 2))-$((r + 2 + RANDOM % (blocks - r - 2)))")
-	{
-		echo "<?xml version=\"1.0\" ?><bmap version=\"2.0\"><ImageSize>$bytes</ImageSize>"
-		echo "<BlockSize>4096</BlockSize><BlocksCount>$blocks</BlocksCount>"
-		echo "<ChecksumType>sha256</ChecksumType><BmapFileChecksum>$(printf %064d 0)</BmapFileChecksum>"
-		echo "<BlockMap>"
-		for r in "${ranges[@]}"; do
-			sum=$(tail -c +$((${r%-*} * 4096 + 1)) src | head -c $(((${r#*-} - ${r%-*} + 1) * 4096)) |
-			    sha256sum)
-			echo "<Range chksum=\"${sum%% *}\">$r</Range>"
-		done
-		echo "</BlockMap></bmap>"
-	} >map
-	sum=$(sha256sum <map)
-	sed -i "s/>0\{64\}</>${sum%% *}</" map
+	ranges=$((RANDOM % (r + 1)))-$r
+	((r + 2 >= blocks)) || ranges+=" $((r + 2))-$((r + 2 + RANDOM % (blocks - r - 2)))"
+	made 2.0 sha256 src "$ranges"
 }
 choose_map()
 {

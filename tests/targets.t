@@ -460,6 +460,25 @@ odd_hole()
 	    exits 0 "$pardd" if=src of=file of="$dev" oflag=sparse "$@" && cmp -n 1000100 src file &&
 	    "$blocks" zero disk 900000 100448 && size_is file "$size"
 }
+# each_end FROM ARGS...: files, new and longer, and disks of 512 and 4096: what ends in
+# zeros that are made ends for each where it would if they were written
+each_end()
+{
+	local from=$1 whole=1003520
+	shift
+	"$blocks" make src 700000 && head -c 300100 /dev/zero >>src && truncate -s 4M img512 img4k &&
+	    loop img512 && local small=$dev && loop img4k --sector-size 4096 && local large=$dev &&
+	    "$blocks" make old 2M 9 && "$blocks" make "$small" 2M 9 && "$blocks" make "$large" 2M 9 || return
+	if [[ $from = pipe ]]; then
+		made 2.0 sha256 src 0-170 && exits 0 "$pardd" of=new of=old of="$small" of="$large" "$@" < <(cat src)
+	else
+		exits 0 "$pardd" if=src of=new of=old of="$small" of="$large" "$@"
+	fi || return
+	same src new && cmp -n 1000100 src old && holds old 1000100 1000100 1097052 9 &&
+	    cmp -n 1000100 src "$small" && "$blocks" zero "$small" 1000100 348 &&
+	    holds "$small" 1000448 1000448 1096704 9 && cmp -n 1000100 src "$large" &&
+	    "$blocks" zero "$large" 1000100 $((whole - 1000100)) && holds "$large" $whole $whole $((2097152 - whole)) 9
+}
 odd_verified()
 {
 	"$blocks" make src 1000100 && truncate -s 4M disk && "$blocks" make file 2M 9 && loop disk &&
@@ -470,6 +489,9 @@ if can_loop; then
 	it "pads to whole blocks what needs it, and no other" odd_end
 	plainly "... also where it ends in zeros" eval 'size=1000100 && odd_hole'
 	plainly "... or conv=sync pads all, and one more" eval 'size=1000192 && odd_hole bs=128 conv=sync'
+	plainly "... each where its own blocks end, zeros that are made like those that are written" each_end file oflag=sparse
+	plainly "... or that are freed, and verified" each_end file oflag=trim verify=1
+	plainly "... or that a block map leaves out of a pipe" each_end pipe bmap=map
 	it "verifies each by its own end" odd_verified
 fi
 to_pipe()

@@ -50,6 +50,12 @@ void transfer_await(struct job *);
 bool transfer_write(struct worker *, uint64_t off, size_t at, size_t len);
 
 /*
+ * Have len bytes zeroed without writing them.  Returns 0 or an errno value; any
+ * but EOPNOTSUPP stops the copy.
+ */
+int transfer_zero(struct worker *, uint64_t off, uint64_t len);
+
+/*
  * Write the first len bytes of the buffer to off, with padding if the copy ends
  * there.  Returns false if it failed; then the copy is being stopped.
  */

@@ -31,8 +31,9 @@ struct io {			/* one request, its worker's alone */
 	size_t		 len;
 	size_t		 stride;	/* in buf, from the bytes that one of
 				 * several targets reads to the next's */
-	size_t		 padding;	/* bytes at the end of a write that just
-				 * fill up the last block of a target */
+	size_t		 padding;	/* bytes at the end of a write, or of
+				 * zeros, that just fill up the last
+				 * block of a target */
 	size_t		 done;	/* bytes moved; fewer than len, and err 0:
 				 * the end of the file or device */
 	int		 err;	/* an errno value; ECANCELED: halted */

@@ -132,23 +132,6 @@ sparse_claim(struct worker *w, struct seg *got, bool *is_hole)
 	return claimed;
 }
 
-/*
- * Have len bytes zeroed without writing them.  Returns 0 or an errno value; any
- * but EOPNOTSUPP stops the copy.
- */
-static int
-make_zeros(struct worker *w, uint64_t off, uint64_t len)
-{
-	struct io io = { .op = OP_ZERO, .off = off, .len = (size_t)len };
-
-	transfer_begin(w);
-	lane_transfer(&w->dst, &io);
-	if (io.err != 0 && io.err != EOPNOTSUPP)
-		transfer_fail_write(w, &io);
-	transfer_end(w);
-	return io.err;
-}
-
 /* Zeroed bytes count as written. */
 static void
 count(struct job *job, uint64_t len)
@@ -164,7 +147,7 @@ count(struct job *job, uint64_t len)
 static bool
 zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 {
-	switch (make_zeros(w, off + at, len)) {
+	switch (transfer_zero(w, off + at, len)) {
 	case 0:
 		count(w->job, len);
 		return true;
@@ -250,7 +233,7 @@ zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves,
 	if (*moves && !rate_wait(&job->rate, n, job->halt))
 		return 0;
 	start = clock_ns();
-	switch (make_zeros(w, off, n)) {
+	switch (transfer_zero(w, off, n)) {
 	case 0:
 		learn(w, n, clock_ns() - start);
 		*made = n;

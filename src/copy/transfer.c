@@ -187,6 +187,20 @@ transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
 	return wrote;
 }
 
+int
+transfer_zero(struct worker *w, uint64_t off, uint64_t len)
+{
+	struct io io = { .op = OP_ZERO, .off = off, .len = (size_t)len,
+		.padding = padding(w, off + len) };
+
+	transfer_begin(w);
+	transfer(&w->dst, w, &io);
+	if (io.err != 0 && io.err != EOPNOTSUPP)
+		transfer_fail_write(w, &io);
+	transfer_end(w);
+	return io.err;
+}
+
 size_t
 transfer_pad(struct worker *w, uint64_t off, size_t len)
 {
