@@ -426,7 +426,7 @@ tunnel()
 	"$blocks" make sdb 12M 9 && in_turn "${1/127.0.0.1/$far}" "${2/:127.0.0.1:/:$far:}" "${3/127.0.0.1/$near}" &&
 	    same sda sdb
 }
-together "copies through a tunnel" tunnel '((loops)) && can_nbd && command -v socat' <<'EOT'
+together "copies through a tunnel" tunnel '((loops)) && can_nbd && command -v socat && nobody_at 10809' <<'EOT'
 host# nbdkit -i 127.0.0.1 file /dev/sdb
 ssh -fNL 10809:127.0.0.1:10809 root@host
 pardd if=/dev/sda of=nbd://127.0.0.1 verify=1

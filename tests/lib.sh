@@ -396,6 +396,12 @@ ended()
 	return 1
 }
 
+# nobody_at PORT: nobody listens there at all addresses of this machine
+nobody_at()
+{
+	! (: <"/dev/tcp/127.$((RANDOM % 200 + 20)).1.1/$1") 2>/dev/null
+}
+
 # until_true SECONDS COMMAND...: wait for it without starting a process, which may
 # take a while on a busy machine
 until_true()

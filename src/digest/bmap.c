@@ -49,8 +49,7 @@ enum {
 	X(data, XML_SetUserData) X(elements, XML_SetElementHandler) \
 	X(text, XML_SetCharacterDataHandler) \
 	X(doctype, XML_SetStartDoctypeDeclHandler) X(stop, XML_StopParser) \
-	X(parse, XML_Parse) X(line, XML_GetCurrentLineNumber) \
-	X(error, XML_GetErrorCode)
+	X(parse, XML_Parse) X(error, XML_GetErrorCode)
 
 struct expat {			/* functions of libexpat */
 #define MEMBER(member, name)	__typeof__(name) *(member);
@@ -68,6 +67,7 @@ struct reader {
 						 * element */
 	size_t		 n;
 	unsigned	 depth;
+	size_t		 line;		/* of the file, from 1 */
 	bool		 old;		/* version 1.3 */
 	bool		 sized;		/* its sizes were checked */
 	uint64_t	 blocks, mapped;	/* numbers in the file */
@@ -404,15 +404,19 @@ explain(const struct reader *r, const char *path, struct fault *f)
 	if (r->poor || r->x.error(r->parser) == XML_ERROR_NO_MEMORY)
 		fault_errno(f, ENOMEM, "%s", path);
 	else
-		fault_set(f, STATUS_REFUSED, "%s, line %lu: %s", path,
-		    (unsigned long)r->x.line(r->parser), r->wrong != NULL ?
-		    r->wrong : "this is not XML");
+		fault_set(f, STATUS_REFUSED, "%s, line %zu: %s", path, r->line,
+		    r->wrong != NULL ? r->wrong : "this is not XML");
 }
 
+/*
+ * Parse line by line, and count them: the function of expat that tells the line
+ * has another name from 2.9 on.
+ */
 static int
-parse(struct reader *r, const char *path, const char *buf, size_t len,
+parse(struct reader *r, const char *path, const char *all,
     struct fault *f)
 {
+	const char *at, *next = all;
 	enum XML_Status ok;
 
 	r->parser = r->x.create(NULL);
@@ -422,7 +426,13 @@ parse(struct reader *r, const char *path, const char *buf, size_t len,
 	r->x.elements(r->parser, begin, end);
 	r->x.text(r->parser, text);
 	r->x.doctype(r->parser, doctype);
-	ok = r->x.parse(r->parser, buf, (int)len, XML_TRUE);
+	do {
+		at = next;
+		next = strchrnul(at, '\n');
+		next += *next != '\0';
+		r->line++;
+		ok = r->x.parse(r->parser, at, (int)(next - at), *next == '\0');
+	} while (ok == XML_STATUS_OK && *next != '\0');
 	if (ok != XML_STATUS_OK)
 		explain(r, path, f);
 	r->x.free(r->parser);
@@ -470,7 +480,7 @@ bmap_load(struct bmap *m, const char *path, struct fault *f)
 		if (strlen(buf) != len)
 			fault_set(f, STATUS_REFUSED, "%s is not a text "
 			    "file", path);
-		else if (parse(&r, path, buf, len, f) == 0)
+		else if (parse(&r, path, buf, f) == 0)
 			failed = check_own(&r, path, buf, f);
 	}
 	free(buf);
