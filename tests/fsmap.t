@@ -131,6 +131,20 @@ for options in "-O bigalloc -C 65536" "-O bigalloc -C 16384 -b 1024"; do
 	# shellcheck disable=SC2086
 	it "keeps all files of an ext4 with clusters ($options)" keeps ext4 0 300M $options
 done
+# A group whose bitmap is said to be unwritten counts fewer free blocks than that leaves.
+said_unwritten()
+{
+	head -c 1000000 /dev/urandom >large
+	make_fs 100M ext4 -g 8192 -b 1024 "$@" && mount_fs ext4 && fill && digests >before && leave_fs ext4 && map img &&
+	    is clean || return
+	for ((group = 1; group < 12; group++)); do
+		printf 'set_bg %s flags 0x6\nset_bg %s checksum calc\n' $group $group
+	done >lines
+	debugfs -w -f lines img >said 2>&1 && map -z img && is damaged 'cannot be trusted' && mount_fs ext4 &&
+	    digests >after && leave_fs ext4 && same before after
+}
+it "does not believe that a group of an ext4 is empty which counts fewer free blocks" said_unwritten
+it "... without checksums of bitmaps" said_unwritten -O ^metadata_csum,uninit_bg
 # The kernel mounts no blocks that are larger than a page.
 large_blocks()
 {

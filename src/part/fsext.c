@@ -8,7 +8,7 @@
  * and fails as a whole if one group is lost.
  *
  * A group whose bitmap was never written (BLOCK_UNINIT) is free except for
- * metadata, which is noted for all groups and never free.
+ * metadata, if its descriptor counts as many free blocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -248,22 +248,35 @@ desc_together(const struct ext *e)
 	    e->desc_blocks;
 }
 
+/*
+ * The first block of the superblock and descriptors of a group, and how many it
+ * has of them.
+ */
+static uint64_t
+super_place(const struct ext *e, uint32_t g, uint64_t *n)
+{
+	uint64_t at = super_block(e, g), i = g / e->desc_per;
+	uint32_t in = g % e->desc_per;
+
+	*n = 0;
+	if (has_super(e, g))
+		*n = 1 + (uint64_t)desc_together(e) +
+		    ((e->incompat & IN_META_BG) == 0 ? s16(e, S_RESERVED) : 0);
+	if (i >= desc_together(e) && (in < 2 || in == e->desc_per - 1))
+		*n += 1;
+	if (g == 0 && at != 0) {
+		*n += at;
+		at = 0;
+	}
+	return at;
+}
+
 /* Note the superblock and descriptors of a group, if it has them. */
 static void
 note_super(struct ext *e, uint32_t g)
 {
-	uint64_t at = super_block(e, g), n = 0, i = g / e->desc_per;
-	uint32_t in = g % e->desc_per;
+	uint64_t n, at = super_place(e, g, &n);
 
-	if (has_super(e, g))
-		n = 1 + (uint64_t)desc_together(e) +
-		    ((e->incompat & IN_META_BG) == 0 ? s16(e, S_RESERVED) : 0);
-	if (i >= desc_together(e) && (in < 2 || in == e->desc_per - 1))
-		n += 1;
-	if (g == 0 && at != 0) {
-		n += at;
-		at = 0;
-	}
 	fs_note_meta(e->io, at * e->block, n * e->block);
 }
 
@@ -361,8 +374,8 @@ proven(struct ext *e, const struct ext_group *g, const unsigned char *bits)
 	    e->ratio, i, n = 0;
 	size_t bytes = e->per_group / e->ratio / 8;
 
-	if (e->meta_csum && ((fs_crc32c(e->seed, bits, bytes) ^ g->csum) &
-	    g->csum_mask) != 0)
+	if (e->meta_csum && !g->empty && ((fs_crc32c(e->seed, bits, bytes) ^
+	    g->csum) & g->csum_mask) != 0)
 		return false;
 	for (i = 0; i < clusters / 8; i++)
 		n += 8 - (unsigned)__builtin_popcount(bits[i]);
@@ -386,12 +399,38 @@ take_bits(struct ext *e, const struct ext_group *g, const unsigned char *bits)
 	    (uint64_t)e->ratio * e->block);
 }
 
+/* Set the bits of the clusters of a group that n blocks lie on. */
+static void
+set_bits(struct ext *e, const struct ext_group *g, uint64_t at, uint64_t n)
+{
+	uint64_t first = group_first(e, g->number), i;
+	uint64_t end = first + group_blocks(e, g->number);
+
+	end = at + n < end ? at + n : end;
+	for (; at < end; at += e->ratio - (at - first) % e->ratio)
+		if (at >= first) {
+			i = (at - first) / e->ratio;
+			e->bits[i / 8] |= (unsigned char)(1 << i % 8);
+		}
+}
+
+/*
+ * A group whose bitmap was never written has only its own structures, and as
+ * many free clusters as that leaves.  If its descriptor counts otherwise, the
+ * flag is wrong.
+ */
 static void
 take_empty(struct ext *e, const struct ext_group *g)
 {
-	e->free += g->free;
-	fs_note_free(e->io, group_first(e, g->number) * e->block,
-	    group_blocks(e, g->number) * e->block);
+	uint64_t at, n;
+
+	memset(e->bits, 0, e->block);
+	at = super_place(e, g->number, &n);
+	set_bits(e, g, at, n);
+	set_bits(e, g, g->bitmap, 1);
+	set_bits(e, g, g->inodes, 1);
+	set_bits(e, g, g->table, e->table);
+	take_bits(e, g, e->bits);
 }
 
 /* How many groups have contiguous bitmaps on the disk. */
