@@ -164,6 +164,15 @@ empty_onto()
 	: >src && "$blocks" make dst 1000 && exits 0 "$pardd" if=src of=dst && complete
 }
 it "copies an empty file onto one that holds something" empty_onto
+# What reads at its size 0 fails for good, and the contents of an empty file once.
+unreadable_empty()
+{
+	exits 72 "$pardd" if=/proc/self/ns/net of=dst && says 'reading .*: Invalid argument' &&
+	    does_not_say 'complete, flushed' && : >src &&
+	    with_faults 'on=src op=read fail=EIO times=1' exits 0 "$pardd" if=src of=dst && complete &&
+	    with_faults 'on=src op=read fail=EIO' exits 3 "$pardd" if=src of=dst && says 'Input/output error'
+}
+it "takes no file for empty that cannot be read" unreadable_empty
 nothing_on_disk()
 {
 	truncate -s 1M disk && loop disk && nothing 102 "$dev" 0

@@ -26,18 +26,21 @@ enum {				/* minors of MEM_MAJOR */
 	MINOR_ZERO = 5,
 };
 
-/* Whether a file has contents beyond its size. */
+/*
+ * Whether a file may have contents beyond its size.  If that cannot be read, it
+ * may: reading the file in order tells why.
+ */
 static bool
 hides_content(const struct endpoint *ep, int path, off_t size)
 {
 	int fd = reopen(path, endpoint_path(ep), O_RDONLY | O_NONBLOCK |
 	    ((ep->spec.flags & FLAG_NOATIME) != 0 ? O_NOATIME : 0));
 	char c;
-	bool found = fd >= 0 && pread(fd, &c, 1, size) > 0;
+	bool may = fd < 0 || pread(fd, &c, 1, size) != 0;
 
 	if (fd >= 0)
 		close(fd);
-	return found;
+	return may;
 }
 
 /*
