@@ -208,7 +208,9 @@ stops()
 	"$blocks" make src $bytes &&
 	    exits 3 with_faults "on=$PWD/src op=read at=$bad $mode" \
 		"$pardd" if=src of=dst bs=512 "$@" && faulty read &&
-	    does_not_say 'pardd: complete' && holds dst 0 0 $((801 * 512))
+	    does_not_say 'pardd: complete' && holds dst 0 0 $((801 * 512)) &&
+	    says '^801\+0 records in$' && says '^801\+0 records out$' && says 'complete: src: block 801: ' &&
+	    says '^pardd: everything before block 801 is in place; map=FILE goes on, coe=1 puts zeros there$'
 }
 for thr in $(few 1 4 16); do
 	for bpt in '' bpt=1 bpt=8 bpt=300; do
@@ -218,6 +220,26 @@ for thr in $(few 1 4 16); do
 		    stops 'fail=EIO whole' "thr=$thr" ${bpt:+"$bpt"}
 	done
 done
+# As dd's users do: the count of records out is where to go on.
+goes_on()
+{
+	"$blocks" make src $bytes && "$blocks" make dst $bytes 9 || return
+	exits 3 with_faults "on=$PWD/src op=read at=$bad fail=EIO sleep=20" "$pardd" if=src of=dst bpt=8 thr=16 ||
+	    return
+	local n
+	n=$(sed -n 's/+0 records out$//p' err)
+	exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	    "$pardd" if=src of=dst skip="$n" seek="$n" coe=1 && holds -z "$lost" dst 0 0 $bytes
+}
+it "goes on where the records out of a stopped copy end" goes_on
+tells_when_quiet()
+{
+	"$blocks" make src $bytes &&
+	    exits 3 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=dst status=none &&
+	    [[ $(grep -c . err) = 2 ]] && says '^pardd: everything before block 801 is in place; ' &&
+	    says '^pardd: NOT complete: src: block 801: '
+}
+it "says what is in place with status=none, too" tells_when_quiet
 it "stops with 3 for ENODATA" stops fail=ENODATA
 it "stops with 3 for EILSEQ" stops fail=EILSEQ
 it "stops with 3 when the bad block is slow" stops 'fail=EIO sleep=100' thr=16 bpt=1

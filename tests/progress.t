@@ -352,13 +352,13 @@ what_else()
 lost()
 {
 	"$blocks" make src 1M && with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=dst &&
-	    says '^pardd: coe=1 continues, with zeros for what cannot be read; map=FILE reads all that can be read, good parts first' &&
+	    says '^pardd: everything before block 1000 is in place; map=FILE goes on, coe=1 puts zeros there$' &&
 	    mkfifo pipe && { cat pipe >/dev/null & } &&
 	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=pipe && wait &&
-	    says '^pardd: coe=1 continues, with zeros for what cannot be read$' &&
+	    says '^pardd: everything before block 1000 is in place; coe=1 puts zeros there$' &&
 	    exits 0 "$pardd" if=src of=. manifest=m &&
 	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src manifest=m check=1 &&
-	    says 'NOT complete: src: ' && does_not_say 'coe=1'
+	    says 'NOT complete: src: ' && does_not_say 'coe=1' && does_not_say 'in place'
 }
 # Bad news is red for who sits there.  coloured VARIABLE=VALUE... -- OPERANDS...
 coloured()

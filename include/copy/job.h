@@ -75,6 +75,8 @@ struct job {			/* I: set before the workers start */
 	pthread_mutex_t	 order;
 	pthread_mutex_t	 first;
 	struct fault	 fault;		/* first: status 0: none */
+	uint64_t	 unread;	/* first: the byte that it could not
+					 * read, if it is STATUS_MEDIUM */
 	struct fault	 flush;		/* lead: why the flush failed */
 	struct fault	 unsaved;	/* lead: why the map was not saved */
 	bool		 began;		/* lead: the target is prepared */
@@ -156,5 +158,11 @@ uint64_t job_holes(const struct job *, uint64_t length, uint64_t finished);
 
 /* Record a fault, if it is the first, and stop the copy.  Any thread. */
 void job_fail(struct job *, const struct fault *);
+
+/*
+ * The same for the byte at "off" of the copy, which cannot be read.  Of several
+ * such the fault is that of the lowest, whoever met it.
+ */
+void job_fail_at(struct job *, const struct fault *, uint64_t off);
 
 #endif

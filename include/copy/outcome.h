@@ -110,6 +110,12 @@ const char *phase_name(enum phase);
 /* Where the copy ended, in bytes, if all was copied; else NOWHERE. */
 uint64_t outcome_end(const struct plan *, struct outcome *);
 
+/*
+ * How many bytes of the copy are in place from its beginning on, without a gap:
+ * to its end, or to the first byte that was not copied.
+ */
+uint64_t outcome_in_place(struct outcome *);
+
 /* Free everything that copy_run filled in. */
 void outcome_free(struct outcome *);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/status.h"
 #include "end/tee.h"
 
 enum { HUGE_PAGE = 2 << 20 };
@@ -25,13 +26,22 @@ job_stop(struct job *job)
 
 /* Keep the first fault; later ones mostly follow from it. */
 void
-job_fail(struct job *job, const struct fault *f)
+job_fail_at(struct job *job, const struct fault *f, uint64_t off)
 {
 	pthread_mutex_lock(&job->first);
-	if (job->fault.status == 0)
+	if (job->fault.status == 0 || (f->status == STATUS_MEDIUM &&
+	    job->fault.status == STATUS_MEDIUM && off < job->unread)) {
 		job->fault = *f;
+		job->unread = off;
+	}
 	pthread_mutex_unlock(&job->first);
 	job_stop(job);
+}
+
+void
+job_fail(struct job *job, const struct fault *f)
+{
+	job_fail_at(job, f, UINT64_MAX);
 }
 
 int

@@ -34,6 +34,15 @@ outcome_end(const struct plan *p, struct outcome *out)
 	    (p->counted && t.end < p->length) ? NOWHERE : t.end;
 }
 
+uint64_t
+outcome_in_place(struct outcome *out)
+{
+	struct seg s = { .off = map_totals(&out->map).end };
+
+	map_next(&out->map, 0, UNTRIED, &s);
+	return s.off;
+}
+
 void
 outcome_free(struct outcome *out)
 {

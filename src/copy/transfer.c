@@ -33,7 +33,7 @@ transfer_fail_read(struct worker *w, const struct io *io)
 		f.status = STATUS_MEDIUM;
 	if (errno_is_gone(io->err) && !atomic_exchange(&job->gone, true))
 		job->gone_at = io->off + io->done;
-	job_fail(job, &f);
+	job_fail_at(job, &f, io->off + io->done);
 }
 
 void

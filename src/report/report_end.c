@@ -268,19 +268,37 @@ extra(const struct plan *p, struct outcome *out)
 		    p->dst->name, (ull)t->mended);
 }
 
+/*
+ * The tally of a copy that was stopped, without what lies behind the first byte
+ * that is missing: who goes on with skip= counts from the beginning.
+ */
+static struct tally
+in_place(const struct plan *p, struct outcome *out)
+{
+	struct tally t = out->tally;
+	uint64_t most;
+
+	if (p->work != WORK_COPY || map_totals(&out->map).untried == 0)
+		return t;
+	most = outcome_in_place(out);
+	t.read = t.read < most ? t.read : most;
+	t.written = t.written < most ? t.written : most;
+	return t;
+}
+
 /* Print the totals, as status= allows. */
 static void
 totals(const struct plan *p, struct outcome *out)
 {
-	const struct tally *t = &out->tally;
+	const struct tally *t = &out->tally, there = in_place(p, out);
 
 	if (p->opts->time != 0) {
-		timing(t);
+		timing(&there);
 		latencies(out->profile);
 	}
-	records(p, t);
+	records(p, &there);
 	if ((p->opts->status & SHOW_NOXFER) == 0)
-		bytes(p, t);
+		bytes(p, &there);
 	/* unless this is what could not be written */
 	if (t->padded > 0 && out->fault.status == 0)
 		print(stderr, "pardd: the end was padded with %llu zero bytes",
@@ -321,8 +339,8 @@ report_end(const struct plan *p, struct outcome *out)
 		for (i = 0; i < out->targets; i++)
 			target_end(&p->each[i], out,
 			    out->each[i].verdict.status);
-		report_next(p, out);
 	}
+	report_next(p, out);
 	verdicts(p, out);
 	if (out->verdict.status != STATUS_COMPLETE ||
 	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)

@@ -4,6 +4,7 @@
  */
 #include "report_next.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -98,16 +99,30 @@ look_in_note(const struct plan *p)
 	free(word);
 }
 
-/* How to get at the data after a bad block. */
+/*
+ * A block that cannot be read has stopped the copy: what is there, and how to
+ * get at the data after it.
+ */
 static void
-unreadable_note(const struct plan *p)
+unreadable_note(const struct plan *p, struct outcome *out)
 {
-	bool mapped = p->targets == 1 && !p->src->is.streamed &&
-	    !p->dst->is.streamed;
+	bool mapped = p->targets == 1 && !p->dst->is.streamed;
+	char there[80] = "";
 
-	print(stderr, "pardd: coe=1 continues, with zeros for what cannot be "
-	    "read%s", mapped ? "; map=FILE reads all that can be read, good "
-	    "parts first" : "");
+	if (p->work != WORK_COPY || out->verdict.status != STATUS_MEDIUM)
+		return;
+	if (out->flush.status == 0 && !out->doubt && p->dst->kind !=
+	    END_DISCARD && (!out->differ.ready ||
+	    map_totals(&out->differ).bad == 0))
+		snprintf(there, sizeof(there), "everything before block %llu "
+		    "is in place", (ull)((p->src_off + outcome_in_place(out)) /
+		    p->bs));
+	if (!p->src->is.streamed)
+		print(stderr, "pardd: %s%s%scoe=1 puts zeros there", there,
+		    there[0] != '\0' ? "; " : "", mapped ?
+		    "map=FILE goes on, " : "");
+	else if (there[0] != '\0')
+		print(stderr, "pardd: %s", there);
 }
 
 /* How to continue a rescue that ended early; false if it did not. */
@@ -138,8 +153,6 @@ suggest(const struct plan *p, struct outcome *out)
 		return;
 	if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
 		look_in_note(p);
-	else if (status == STATUS_MEDIUM)
-		unreadable_note(p);
 }
 
 void
@@ -152,6 +165,9 @@ report_clone_notes(const struct plan *p, struct outcome *out)
 void
 report_next(const struct plan *p, struct outcome *out)
 {
+	unreadable_note(p, out);
+	if ((p->opts->status & SHOW_NONE) != 0)
+		return;
 	go_on_note(p, out);
 	suggest(p, out);
 }

@@ -10,7 +10,10 @@
 /* Print what a complete copy still needs before it can be used. */
 void report_clone_notes(const struct plan *, struct outcome *);
 
-/* Print how to continue; if a person is there, also how to use the copy. */
+/*
+ * Print how to continue; if a person is there, also how to use the copy.  With
+ * status=none only what a block has that cannot be read.
+ */
 void report_next(const struct plan *, struct outcome *);
 
 #endif

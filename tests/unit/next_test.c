@@ -160,21 +160,35 @@ says_how_to_look_into_an_image(void **state)
 static void
 says_what_goes_on_after_an_error(void **state)
 {
-	static const char zeros[] = "pardd: coe=1 continues, with zeros for what "
-	    "cannot be read\n";
+	static const char zeros[] = "pardd: everything before block 1953125 "
+	    "is in place; coe=1 puts zeros there\n";
 
 	(void)state;
+	p.bs = 512;
 	out.verdict.status = STATUS_MEDIUM;
-	says("pardd: coe=1 continues, with zeros for what cannot be read; "
-	    "map=FILE reads all that can be read, good parts first\n");
-	src.is.streamed = true;
-	says(zeros);
-	src.is.streamed = false;
+	assert_int_equal(map_set(&out.map, GB, GB, UNTRIED), 0);
+	says("pardd: everything before block 1953125 is in place; map=FILE "
+	    "goes on, coe=1 puts zeros there\n");
 	dst.is.streamed = true;
 	says(zeros);
 	dst.is.streamed = false;
 	p.targets = 2;
 	says(zeros);
+	o.status = SHOW_NONE;
+	says(zeros);
+	terminal = false;
+	says(zeros);
+	p.src_off = 512;
+	says("pardd: everything before block 1953126 is in place; coe=1 puts "
+	    "zeros there\n");
+	out.doubt = true;
+	says("pardd: coe=1 puts zeros there\n");
+	src.is.streamed = true;
+	says("");
+	out.doubt = false;
+	says("pardd: everything before block 1953126 is in place\n");
+	p.work = WORK_CHECK;
+	says("");
 }
 
 /* A rescue was stopped, with one bad range and some to do. */
