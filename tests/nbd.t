@@ -666,6 +666,63 @@ it "takes no read for done of which the server sent nothing" part
 it "... or a part" part 0
 it "... or a part twice" part 0 0
 it "... or a part twice, and all" part 0 0 512
+# served_alone COMMAND: an end that is written and read, of which nothing stays
+served_alone()
+{
+	"$blocks" make src 3M && copy 0 if=src of="[ $1 ]" && complete &&
+	    copy 0 if="[ $1 ]" of=dst && complete && same src dst && ! pgrep -f "$PWD/disk"
+}
+in_one_word()
+{
+	qemu-img create -q -f "$1" disk 3M && served_alone "qemu-nbd -f $1 $PWD/disk" &&
+	    served_alone "$(command -v qemu-nbd) -t -f $1 $PWD/disk"
+}
+for format in qcow2 vhdx vmdk vdi; do
+	it "has qemu-nbd serve it alone ($format)" in_one_word $format
+done
+without_s()
+{
+	truncate -s 3M disk && served_alone "nbdkit file $PWD/disk" && served_alone "nbdkit -fs file $PWD/disk"
+}
+it "has nbdkit serve it alone" without_s
+in_background()
+{
+	truncate -s 3M disk && exits 15 "$pardd" if="[ sh -c 'exec nbdkit -U $PWD/sock -P $PWD/pid file $PWD/disk' ]" \
+	    of=dst && says 'status 0; it went into the background, where it was ended: nbdkit .* with -s$' &&
+	    until_true 10 eval '! pgrep -f "$PWD/disk"'
+}
+it "ends what a command leaves in the background" in_background
+# shuffled: of each read it sends first the even blocks, then the odd ones
+shuffled()
+{
+	local request cookie off len at first
+	greet
+	while request=$(head -c 28 | od -An -v -tx1 | tr -d ' \n') && [[ $request ]]; do
+		cookie=$((16#${request:16:16})) off=$((16#${request:32:16})) len=$((16#${request:48:8}))
+		for first in 0 512; do
+			for ((at = off + first; at < off + len; at += 1024)); do
+				big 0x668e33ef 4; big 0 2; big 1 2; big "$cookie" 8; big 520 4
+				big "$at" 8
+				head -c 512 /dev/zero | tr '\0' "\\$(printf %o $((at / 512 + 1)))"
+			done
+		done
+		big 0x668e33ef 4; big 1 2; big 0 2; big "$cookie" 8; big 0 4
+	done
+}
+in_any_order()
+{
+	local engine k
+	{ declare -f big option greet shuffled; echo shuffled; } >server
+	for ((k = 1; k <= 64; k++)); do
+		head -c 512 /dev/zero | tr '\0' "\\$(printf %o $k)"
+	done >src
+	for engine in threads async; do
+		rm -f dst
+		copy 0 if='[ bash server ]' of=dst bs=512 count=64 engine=$engine && complete &&
+		    same src dst || return
+	done
+}
+it "takes a read whose parts come in another order" in_any_order
 in_any_order()
 {
 	serves_parts 1024 0 512

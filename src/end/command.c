@@ -1,6 +1,11 @@
 /*
  * A command for an end.  Its standard input and output are a socket, and it
  * ends when that is closed, as servers of one client do, even if we are killed.
+ * nbdkit does so with -s, which is added where it is missing.  qemu-nbd cannot
+ * do it, but takes a socket to listen on, and by itself ends with its client;
+ * else it is ended.  What becomes of any other command is up to it: behind ssh
+ * or sudo nothing that we could add would arrive.
+ *
  * Its last output on standard error is kept in case it fails: by us, after each
  * request, and until then in a pipe that never blocks it, and drops what does
  * not fit.  A thread for this would have to start before the process gives up
@@ -14,6 +19,7 @@
 #include "command.h"
 
 #include <bsd/string.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,8 +29,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +74,78 @@ words_of(const char *name, const char *line, char ***argv, struct fault *f)
 	return words;
 }
 
+/* Whether options of nbdkit have -s in any form, alone or in a row. */
+static bool
+is_single(char **argv)
+{
+	static const char with_value[] = "DegiIkmpPtuUz";
+	const char *at;
+
+	for (argv++; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {
+		if (strncmp(*argv, "--si", 4) == 0)
+			return true;
+		if ((*argv)[0] != '-' || (*argv)[1] == '-')
+			continue;
+		for (at = *argv + 1; *at != '\0' &&
+		    strchr(with_value, *at) == NULL; at++)
+			if (*at == 's')
+				return true;
+	}
+	return false;
+}
+
+/* How a server that we know serves one client: see above. */
+static void
+know_server(struct command *c, char **words, char ***argv)
+{
+	static char single[] = "-s";
+	const char *base = strrchr(words[1], '/');
+
+	base = base != NULL ? base + 1 : words[1];
+	c->listens = strcmp(base, "qemu-nbd") == 0;
+	if (strcmp(base, "nbdkit") != 0 || is_single(*argv))
+		return;
+	words[0] = words[1];		/* in the place of the bracket */
+	words[1] = single;
+	*argv = words;
+}
+
+static void
+close_both(const int fd[2])
+{
+	close(fd[0]);
+	close(fd[1]);
+}
+
+/*
+ * A socket that listens, pair[1], and a connection to it, pair[0]; nobody else
+ * can reach it.  Returns 0, or -1 with errno.
+ */
+static int
+listen_pair(int pair[2])
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	char dir[] = "/tmp/pardd.XXXXXX";
+	const struct sockaddr *to = (const struct sockaddr *)&at;
+	int err = 0;
+
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/nbd", dir);
+	pair[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	pair[1] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (pair[0] < 0 || pair[1] < 0 || bind(pair[1], to, sizeof(at)) != 0 ||
+	    listen(pair[1], 1) != 0 || connect(pair[0], to, sizeof(at)) != 0)
+		err = errno;
+	unlink(at.sun_path);
+	rmdir(dir);
+	if (err == 0)
+		return 0;
+	close_both(pair);
+	errno = err;
+	return -1;
+}
+
 /*
  * The command gets back the signals that we ignore, and has those of a terminal
  * blocked.
@@ -92,8 +172,9 @@ set_signals(posix_spawnattr_t *attr)
 
 /* Start it with this socket and this pipe.  Returns 0 or an errno value. */
 static int
-spawn(pid_t *pid, char **argv, int sock, int words)
+spawn(struct command *c, char **argv, int sock, int words)
 {
+	static const char null[] = "/dev/null";
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	int err;
@@ -102,25 +183,27 @@ spawn(pid_t *pid, char **argv, int sock, int words)
 	    posix_spawnattr_init(&attr) != 0)
 		return ENOMEM;
 	set_signals(&attr);
-	err = posix_spawn_file_actions_adddup2(&files, sock, STDIN_FILENO);
-	if (err == 0)
+	if (c->listens)
+		err = posix_spawn_file_actions_addopen(&files, STDIN_FILENO,
+		    null, O_RDWR, 0);
+	else
 		err = posix_spawn_file_actions_adddup2(&files, sock,
+		    STDIN_FILENO);
+	if (err == 0)
+		err = posix_spawn_file_actions_adddup2(&files, STDIN_FILENO,
 		    STDOUT_FILENO);
 	if (err == 0)
 		err = posix_spawn_file_actions_adddup2(&files, words,
 		    STDERR_FILENO);
+	if (err == 0 && c->listens)
+		err = posix_spawn_file_actions_adddup2(&files, sock,
+		    STDERR_FILENO + 1);
 	if (err == 0)
-		err = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
+		err = posix_spawnp(&c->pid, argv[0], &files, &attr, argv,
+		    environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
 	return err;
-}
-
-static void
-close_both(const int fd[2])
-{
-	close(fd[0]);
-	close(fd[1]);
 }
 
 static int
@@ -128,7 +211,9 @@ begin(struct command *c, char **argv, int *sock)
 {
 	int pair[2], pipe[2], err;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+	prctl(PR_SET_CHILD_SUBREAPER, 1);	/* for command_end_left */
+	if ((c->listens ? listen_pair(pair) : socketpair(AF_UNIX, SOCK_STREAM |
+	    SOCK_CLOEXEC, 0, pair)) != 0)
 		return errno;
 	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
 		err = errno;
@@ -136,7 +221,7 @@ begin(struct command *c, char **argv, int *sock)
 		return err;
 	}
 	(void)fcntl(pipe[0], F_SETPIPE_SZ, UNHEARD);
-	err = spawn(&c->pid, argv, pair[1], pipe[1]);
+	err = spawn(c, argv, pair[1], pipe[1]);
 	close(pair[1]);
 	close(pipe[1]);
 	if (err != 0) {
@@ -152,6 +237,33 @@ begin(struct command *c, char **argv, int *sock)
 	return 0;
 }
 
+/*
+ * The server must have its own pid in the environment, which the shell knows in
+ * whose place it comes.
+ */
+static int
+begin_listening(struct command *c, char **argv, int *sock)
+{
+	static char sh[] = "sh", option[] = "-c", script[] =
+	    "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\"";
+	char **all;
+	size_t n = 0;
+	int err;
+
+	while (argv[n] != NULL)
+		n++;
+	all = calloc(n + 5, sizeof(*all));
+	if (all == NULL)
+		return ENOMEM;
+	all[0] = all[3] = sh;
+	all[1] = option;
+	all[2] = script;
+	memcpy(all + 4, argv, n * sizeof(*all));
+	err = begin(c, all, sock);
+	free(all);
+	return err;
+}
+
 int
 command_start(struct command *c, const char *name, const char *line,
     int *sock, struct fault *f)
@@ -162,7 +274,9 @@ command_start(struct command *c, const char *name, const char *line,
 	*c = (struct command){ .end = -1, .words = -1 };
 	if (words == NULL)
 		return -1;
-	err = begin(c, argv, sock);
+	know_server(c, words, &argv);
+	err = c->listens ? begin_listening(c, argv, sock) :
+	    begin(c, argv, sock);
 	if (err != 0) {
 		secrets_hide(argv[0]);
 		fault_errno(f, err, "%s: starting %s", name, argv[0]);
@@ -251,7 +365,7 @@ last_line(struct command *c, char *line, size_t room)
 	strlcpy(line, at, room);
 }
 
-void
+bool
 command_tell(struct command *c, int ms, char *text, size_t room)
 {
 	char line[LAST_WORDS + 1], how[40] = "its command says";
@@ -260,7 +374,7 @@ command_tell(struct command *c, int ms, char *text, size_t room)
 
 	text[0] = '\0';
 	if (c->pid == 0)
-		return;
+		return false;
 	/* Leave it unreaped, so that its pid stays valid until command_end. */
 	over = ended(c, ms) && waitid(P_PID, (id_t)c->pid, &info, WEXITED |
 	    WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid;
@@ -273,6 +387,44 @@ command_tell(struct command *c, int ms, char *text, size_t room)
 		snprintf(text, room, "%s: %s", how, line);
 	else if (over)
 		strlcpy(text, how, room);
+	return over && info.si_code == CLD_EXITED && info.si_status == 0;
+}
+
+/*
+ * End those children of a thread of ours that came after the command: what it
+ * started is ours since it has ended (PR_SET_CHILD_SUBREAPER).
+ */
+static unsigned
+end_later(const struct command *c, const char *thread)
+{
+	unsigned n = 0;
+	char name[64];
+	FILE *list;
+	int pid;
+
+	snprintf(name, sizeof(name), "/proc/self/task/%.20s/children", thread);
+	list = fopen(name, "re");
+	while (list != NULL && fscanf(list, "%d", &pid) == 1)
+		if (pid > c->pid)
+			n += kill(pid, SIGTERM) == 0;
+	if (list != NULL)
+		fclose(list);
+	return n;
+}
+
+unsigned
+command_end_left(const struct command *c)
+{
+	DIR *threads = opendir("/proc/self/task");
+	const struct dirent *d;
+	unsigned n = 0;
+
+	while (threads != NULL && (d = readdir(threads)) != NULL)
+		if (d->d_name[0] != '.')
+			n += end_later(c, d->d_name);
+	if (threads != NULL)
+		closedir(threads);
+	return n;
 }
 
 /*
@@ -284,7 +436,7 @@ command_end(struct command *c, bool stuck)
 {
 	if (c->pid == 0)
 		return;
-	if (!ended(c, stuck ? 0 : PATIENCE)) {
+	if (c->listens || !ended(c, stuck ? 0 : PATIENCE)) {
 		kill(c->pid, SIGTERM);
 		kill(c->pid, SIGCONT);
 		if (!ended(c, PATIENCE))

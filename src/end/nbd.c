@@ -83,7 +83,7 @@ fail(struct lane *lane, struct io *io, int err)
 	io->err = err;
 	if (err == EPROTO)
 		snprintf(io->why, sizeof(io->why), "the server sent less than "
-		    "it was asked for");
+		    "it was asked for, or a part of it twice");
 	else if (err != EIO && err != ENOSPC)
 		snprintf(io->why, sizeof(io->why), "%s, says the server",
 		    errno_words(err));

@@ -34,6 +34,7 @@
 #include "base/status.h"
 
 enum {
+	PART_LEAST = 512,	/* bytes of a part, if there are many */
 	TICK = 1000,		/* ms between looks at the clock */
 	SOCKET_BUFFER = 2 << 20,	/* bytes: one request fits */
 	SILENCE = 60,		/* s, until a silent peer is probed */
@@ -52,27 +53,80 @@ nbd_link_lost(int err)
 	    err == EPIPE || err == ETIMEDOUT;
 }
 
-/* The part that ends or begins where this one does, or a new one. */
-static struct nbd_part *
-beside(struct nbd_call *call, uint64_t from, uint64_t to)
+/* Make room for one more part at i.  Returns 0 or an errno value. */
+static int
+parts_open(struct nbd_call *call, size_t i)
 {
-	struct nbd_part *p = call->part;
+	size_t room = 2 * call->room;
+	struct nbd_part *more;
 
-	while (p < call->part + call->parts && p->to != from && p->from != to)
-		p++;
-	return p;
+	if (call->parts == call->room) {
+		if (room > call->len / PART_LEAST + 2 * PARTS)
+			return EPROTO;
+		more = realloc(call->part == call->few ? NULL : call->part,
+		    room * sizeof(*more));
+		if (more == NULL)
+			return ENOMEM;
+		if (call->part == call->few)
+			memcpy(more, call->few, sizeof(call->few));
+		call->part = more;
+		call->room = room;
+	}
+	memmove(call->part + i + 1, call->part + i,
+	    (call->parts++ - i) * sizeof(*call->part));
+	return 0;
 }
 
-/* Whether bytes arrive twice; then others would be missing. */
-static bool
-comes_twice(const struct nbd_call *call, uint64_t from, uint64_t to)
+/* The first part that ends at off or later. */
+static size_t
+parts_find(const struct nbd_call *call, uint64_t off)
 {
-	unsigned i;
+	size_t i = 0, n = call->parts, half;
 
-	for (i = 0; i < call->parts; i++)
-		if (from < call->part[i].to && call->part[i].from < to)
-			return true;
-	return false;
+	while (n > 0) {
+		half = n / 2;
+		if (call->part[i + half].to < off) {
+			i += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return i;
+}
+
+/*
+ * Add what has arrived.  Returns 0, ENOMEM, or EPROTO: it has come before, or
+ * in pieces that are too small.
+ */
+static int
+parts_add(struct nbd_call *call, uint64_t from, uint64_t to)
+{
+	size_t i = parts_find(call, from), next;
+	struct nbd_part *p;
+	bool after, before;
+	int err;
+
+	after = i < call->parts && call->part[i].to == from;
+	next = i + after;
+	if (next < call->parts && call->part[next].from < to)
+		return EPROTO;
+	before = next < call->parts && call->part[next].from == to;
+	if (!after && !before && (err = parts_open(call, i)) != 0)
+		return err;
+	p = call->part + i;
+	if (after && before) {
+		p->to = p[1].to;
+		call->parts--;
+		memmove(p + 1, p + 2, (call->parts - next) * sizeof(*p));
+	} else if (after) {
+		p->to = to;
+	} else if (before) {
+		p->from = from;
+	} else {
+		*p = (struct nbd_part){ from, to };
+	}
+	return 0;
 }
 
 /* Called when a part of a read has arrived, with link->lock held. */
@@ -81,37 +135,22 @@ part(void *arg, const void *bytes, size_t len, uint64_t off, unsigned what,
     int *err)
 {
 	struct nbd_call *call = arg;
-	uint64_t to = off + len;
-	struct nbd_part *p;
 
 	(void)bytes;
 	(void)err;
-	if (what == LIBNBD_READ_ERROR || len == 0 || call->parts > PARTS)
-		return 0;
-	p = beside(call, off, to);
-	if (comes_twice(call, off, to) || p == call->part + PARTS) {
-		call->parts = PARTS + 1;
-	} else if (p == call->part + call->parts) {
-		*p = (struct nbd_part){ off, to };
-		call->parts++;
-	} else if (p->to == off) {
-		p->to = to;
-	} else {
-		p->from = off;
-	}
+	if (what != LIBNBD_READ_ERROR && len > 0 && call->odd == 0)
+		call->odd = parts_add(call, off, off + len);
 	return 0;
 }
 
-/* Whether all parts of a read have arrived. */
-static bool
-whole(const struct nbd_call *call)
+/* Whether a read has arrived: 0, or an errno value. */
+static int
+parts_whole(const struct nbd_call *call)
 {
-	uint64_t sum = 0;
-	unsigned i;
-
-	for (i = 0; i < call->parts && call->parts <= PARTS; i++)
-		sum += call->part[i].to - call->part[i].from;
-	return sum == call->len;
+	if (call->odd != 0)
+		return call->odd;
+	return call->parts == 1 && call->part[0].to - call->part[0].from ==
+	    call->len ? 0 : EPROTO;
 }
 
 /*
@@ -124,9 +163,10 @@ over(void *arg, int *err)
 	struct nbd_call *call = arg;
 
 	call->err = *err;
-	if (*err == 0 && call->buf != NULL && call->op == OP_READ &&
-	    !whole(call))
-		call->err = EPROTO;
+	if (*err == 0 && call->buf != NULL && call->op == OP_READ)
+		call->err = parts_whole(call);
+	if (call->part != call->few)
+		free(call->part);
 	call->over = true;
 	call->link->ended++;
 	call->link->heard = clock_ns();
@@ -253,7 +293,10 @@ send_locked(struct nbd_link *link, struct nbd_call *call)
 
 	call->link = link;
 	call->over = false;
+	call->part = call->few;
 	call->parts = 0;
+	call->room = PARTS;
+	call->odd = 0;
 	switch (call->op) {
 	case OP_READ:
 		cookie = lib->aio_pread_structured(link->handle, call->buf,

@@ -14,7 +14,7 @@
 #include "flights.h"
 #include "libnbd.h"
 
-enum { PARTS = 8 };		/* separate parts of a read that arrived */
+enum { PARTS = 8 };		/* parts of a read without more memory */
 
 struct nbd_part {
 	uint64_t	 from, to;	/* bytes of the export */
@@ -28,8 +28,11 @@ struct nbd_call {		/* a command, from when it is sent */
 	size_t		 len;
 	uint32_t	 flags;	/* LIBNBD_CMD_FLAG_ */
 	struct nbd_link	*link;	/* for the link only: */
-	struct nbd_part	 part[PARTS];	/* parts that arrived; */
-	unsigned	 parts;	/* PARTS + 1: too many to track */
+	struct nbd_part	 few[PARTS];
+	struct nbd_part	*part;	/* what has arrived, in order and joined; few,
+				 * or malloc'ed until it is over */
+	size_t		 parts, room;
+	int		 odd;	/* errno value: parts that cannot be */
 	int		 err;	/* errno value, once it is over */
 	bool		 over;
 };

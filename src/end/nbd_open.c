@@ -120,10 +120,15 @@ add_words(struct nbd *nbd, struct fault *f)
 {
 	char words[256];
 	size_t n = strlen(f->text);
+	bool well = command_tell(&nbd->command, NBD_LAST_WORDS, words,
+	    sizeof(words));
+	bool left = well && command_end_left(&nbd->command) > 0;
 
-	command_tell(&nbd->command, NBD_LAST_WORDS, words, sizeof(words));
 	if (words[0] != '\0')
-		snprintf(f->text + n, sizeof(f->text) - n, "; %s", words);
+		snprintf(f->text + n, sizeof(f->text) - n, "; %s%s", words,
+		    left ? "; it went into the background, where it was ended: "
+		    "nbdkit serves this run alone with -s" :
+		    well ? "; nbdkit serves this run with -s" : "");
 }
 
 static int

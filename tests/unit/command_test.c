@@ -290,6 +290,7 @@ talks_by_its_standard_output(void **state)
 
 	(void)state;
 	assert_int_equal(start("[ sh -c 'echo hello' ]", &sock), 0);
+	assert_false(c.listens);
 	assert_int_equal(recv(sock, got, sizeof(got), MSG_WAITALL), 6);
 	assert_string_equal(got, "hello\n");
 	close(sock);

@@ -512,7 +512,7 @@ takes_a_read_whose_bytes_all_came_once(void **state)
 		/* an error, and what else came */
 		{ { { 0, 32, 1 }, { 32, 32, LIBNBD_READ_ERROR } }, EIO, EIO },
 		{ { { 0, 32, 1 }, { 32, 32, LIBNBD_READ_ERROR } }, 0, EPROTO },
-		/* in more parts than can be told apart */
+		/* in many parts, and not all */
 		{ { { 0, 1, 1 }, { 2, 1, 1 }, { 4, 1, 1 }, { 6, 1, 1 },
 		    { 8, 1, 1 }, { 10, 1, 1 }, { 12, 1, 1 }, { 14, 1, 1 },
 		    { 16, 57, 1 } }, 0, EPROTO },

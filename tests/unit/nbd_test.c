@@ -692,7 +692,7 @@ says_why_a_request_failed(void **state)
 	fails(SOURCE, EIO, EIO, "");
 	fails(TARGET, ENOSPC, ENOSPC, "");
 	fails(SOURCE, EPROTO, EPROTO, "the server sent less than it was asked "
-	    "for");
+	    "for, or a part of it twice");
 	fails(TARGET, EPERM, EPERM, "Operation not permitted, says the server");
 	fails(SOURCE, ENOTCONN, ENODEV, "the server is gone");
 	fails(TARGET, ENOTCONN, ENODEV, "the server is gone; writes since "
