@@ -54,6 +54,8 @@ struct tally {			/* of a run so far; bytes unless it says */
 	uint64_t	outside;	/* left out of the copy */
 	uint64_t	differing;	/* that differ, as far as known */
 	uint64_t	lost;		/* unreadable so far */
+	uint64_t	again;		/* of lost: in failed reads, parts of
+					 * which may yet be read */
 	double		seconds;	/* since the start */
 	double		celsius;	/* of the source; NaN: unknown */
 	enum phase	phase;

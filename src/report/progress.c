@@ -46,8 +46,8 @@ static const double map_interval = 1;
 
 /* in the order of the line */
 enum part {
-	NAMES, BYTES, PERCENT, RATE, MEAN, ELAPSED, LEFT, LOST, DIFFERS,
-	SILENCE, PHASE, PARTS
+	NAMES, BYTES, PERCENT, RATE, MEAN, ELAPSED, LEFT, AGAIN, LOST,
+	DIFFERS, SILENCE, PHASE, PARTS
 };
 
 struct parts {
@@ -238,9 +238,12 @@ state(const struct plan *p, const struct tally *t, bool live,
 	if (t->differing > 0)
 		snprintf(parts->text[DIFFERS], PART, "%s differ",
 		    number_si(si, sizeof(si), (double)t->differing));
-	if (t->lost > 0)
+	if (t->again > 0)
+		snprintf(parts->text[AGAIN], PART, "%s to be tried again",
+		    number_si(si, sizeof(si), (double)t->again));
+	if (t->lost > t->again)
 		snprintf(parts->text[LOST], PART, "%s unreadable",
-		    number_si(si, sizeof(si), (double)t->lost));
+		    number_si(si, sizeof(si), (double)(t->lost - t->again)));
 }
 
 static void
@@ -354,11 +357,11 @@ shorten(struct parts *parts, enum part keep, size_t most)
 {
 	static const enum part orders[PARTS][PARTS + 1] = {
 		[PERCENT] = { MEAN, NAMES, NAMES, ELAPSED, PHASE, BYTES, RATE,
-		    LEFT, BYTES, LOST, DIFFERS },
+		    LEFT, BYTES, AGAIN, LOST, DIFFERS },
 		[PHASE] = { MEAN, NAMES, NAMES, ELAPSED, BYTES, RATE, LEFT,
-		    BYTES, PERCENT, LOST, DIFFERS },
-		[SILENCE] = { NAMES, NAMES, ELAPSED, BYTES, BYTES, LOST,
-		    DIFFERS, PHASE, SILENCE, PERCENT },
+		    BYTES, PERCENT, AGAIN, LOST, DIFFERS },
+		[SILENCE] = { NAMES, NAMES, ELAPSED, BYTES, BYTES, AGAIN,
+		    LOST, DIFFERS, PHASE, SILENCE, PERCENT },
 	};
 	const enum part *order = orders[keep];
 	size_t i;

@@ -37,6 +37,7 @@ tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 	const struct plan *p = job->p;
 
 	t->lost = map->bad + map->failed;
+	t->again = map->failed;
 	t->finished = map->finished;
 	t->left = map->end - map->outside - map->finished;
 	t->outside = map->outside;
