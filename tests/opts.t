@@ -110,6 +110,9 @@ address()
 for name in nbd:x nbdx:y http://a/b 2026-11-22T10:00.img C:img scp.x-y: host:/dev/sda root@host:sda.img; do
 	it "makes no file of $name" address "$name" "${name%%:*}: is no kind of end that pardd knows"
 done
+it "tells what reads from another machine" \
+	usage "ssh: is no kind of end that pardd knows: '\[ ssh HOST nbdkit -s file DISK \]' is a disk" \
+	if=ssh://root@host/dev/sda of=dst
 it "tells what reads from the web" usage ' knows: curl -f URL \| pardd of=\.\.\. reads it; for a file' if=https://a/b of=dst
 it "tells of the disk of another machine" usage 'nbdkit -s file DISK .* is a disk of another machine; for' if=/dev/null of=host:/dev/sda
 it "tells that of neither for what is like none of them" eval \

@@ -91,8 +91,8 @@ opts_help(FILE *out)
 	size_t i;
 
 	fputs("usage: pardd [option] if=FILE of=FILE [operand]...\n"
-	    "Copy blocks from one end to another with up to 16 threads. Status "
-	    "0 means that\nevery byte is in its place and flushed.\n\n", out);
+	    "Copy blocks from one end to another, many at a time. Status 0 "
+	    "means that every\nbyte is in its place and flushed.\n\n", out);
 	for (i = 0; i < COUNT(lines); i++) {
 		char head[32];
 

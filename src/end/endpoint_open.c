@@ -141,6 +141,9 @@ instead(const struct endpoint *ep, const char *rest)
 	bool web = strncmp(ep->name, "http", 4) == 0 ||
 	    strncmp(ep->name, "ftp", 3) == 0;
 
+	if (strncmp(ep->name, "ssh:", 4) == 0)
+		return ": '[ ssh HOST nbdkit -s file DISK ]' is a disk of "
+		    "another machine";
 	if (strncmp(rest, "//", 2) == 0)
 		return web && ep->spec.role == SOURCE ? ": curl -f URL | pardd "
 		    "of=... reads it" : "";
