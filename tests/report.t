@@ -36,6 +36,7 @@ rescue()
 plain()
 {
 	"$blocks" make src 3M && exits 0 "$pardd" if=src of=dst report=r.html hash=sha256 &&
+	    [[ $(stat -c %a r.html) = 600 ]] &&
 	    complete && valid r.html && has '<p class="verdict good">complete, flushed</p>' &&
 	    has "<td>$(sha256sum <src | cut -c 1-64)</td>" && has '<td>3145728 (3.1 MB)</td>' &&
 	    has '<code>pardd if=src of=dst report=r.html hash=sha256</code>' && has "<td>$(uname -n), " &&

@@ -14,6 +14,7 @@
 struct newfile {
 	const char	*key, *path;	/* of the operand; from opts */
 	const char	*base;		/* the last component of path */
+	unsigned	 mode;		/* with which it is made, less umask */
 	int		 dir;		/* its directory, or -1 */
 	int		 fd;		/* the file, locked, or -1 */
 	bool		 held;		/* newfile_hold was called */

@@ -95,7 +95,8 @@ int
 newfile_open(struct newfile *n, const char *key, const char *path,
     struct fault *f)
 {
-	*n = (struct newfile){ .key = key, .path = path, .dir = -1, .fd = -1 };
+	*n = (struct newfile){ .key = key, .path = path, .mode = 0666,
+	    .dir = -1, .fd = -1 };
 	if (path == NULL)
 		return 0;
 	n->dir = path_dir(path, O_RDONLY, &n->base);
@@ -180,7 +181,7 @@ newfile_hold(struct newfile *n, struct fault *f)
 		err = ++tries > TRIES ? ESTALE : remove_old(n);
 		if (err != 0)
 			break;
-		n->fd = openat(n->dir, n->temporary, how, 0666);
+		n->fd = openat(n->dir, n->temporary, how, n->mode);
 		if (n->fd < 0)
 			err = errno == EEXIST ? 0 : errno;
 		else if (taken(n->fd))

@@ -175,6 +175,7 @@ report_file_open(struct report **made, const struct plan *p, struct fault *f)
 	r->saved = (struct saved){ .tell = saved, .arg = r };
 	if (newfile_open(&r->file, "report", path, f) == 0 &&
 	    names_newfile(&r->file, p, f) == 0) {
+		r->file.mode = 0600;	/* it names files of the source */
 		*made = r;
 		return 0;
 	}
