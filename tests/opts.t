@@ -113,6 +113,9 @@ done
 it "tells what reads from another machine" \
 	usage "ssh: is no kind of end that pardd knows: '\[ ssh HOST nbdkit -s file DISK \]' is a disk" \
 	if=ssh://root@host/dev/sda of=dst
+it "tells the path of what fstab calls LABEL= and UUID=" eval \
+	'usage "write /dev/disk/by-label/root;" if=LABEL=root of=dst &&
+	usage "write /dev/disk/by-uuid/12-34;" if=/dev/zero count=1 of=UUID=12-34'
 it "tells what reads from the web" usage ' knows: curl -f URL \| pardd of=\.\.\. reads it; for a file' if=https://a/b of=dst
 it "tells of the disk of another machine" usage 'nbdkit -s file DISK .* is a disk of another machine; for' if=/dev/null of=host:/dev/sda
 it "tells that of neither for what is like none of them" eval \

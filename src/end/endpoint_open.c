@@ -151,6 +151,27 @@ instead(const struct endpoint *ep, const char *rest)
 	    "disk of another machine" : "";
 }
 
+/* Refuse what only fstab and mount(8) understand, unless such a file exists. */
+static int
+check_tag(const struct endpoint *ep, struct fault *f)
+{
+	static const char *const tags[][2] = { { "UUID=", "uuid" },
+		{ "LABEL=", "label" }, { "PARTUUID=", "partuuid" },
+		{ "PARTLABEL=", "partlabel" } };
+	size_t i, n;
+
+	for (i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+		n = strlen(tags[i][0]);
+		if (strncmp(ep->name, tags[i][0], n) == 0 && faccessat(AT_FDCWD,
+		    ep->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+			return fault_set(f, STATUS_USAGE, "%s: write "
+			    "/dev/disk/by-%s/%s; for a file of that name write "
+			    "./%s", ep->name, tags[i][1], ep->name + n,
+			    ep->name);
+	}
+	return 0;
+}
+
 /*
  * Refuse a name of the form SCHEME:... or USER@HOST:..., unless such a file
  * exists: an address that only other copiers understand must not become a new
@@ -203,7 +224,8 @@ open_name(struct endpoint *ep, bool look, struct fault *f)
 
 	if (a != NULL)
 		return open_address(ep, a, look, f);
-	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
+	return check_scheme(ep, f) != 0 || check_tag(ep, f) != 0 ? -1 :
+	    open_named(ep, look, f);
 }
 
 static struct end_spec
