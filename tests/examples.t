@@ -309,7 +309,7 @@ EOT
 backup()
 {
 	table sda.img && truncate -s 20M sdb && loop sdb && disk[sdb]=$dev && "$pardd" if=sda.img of="$dev" 2>err &&
-	    says 'sgdisk -e' && as_shown "$1" && exits 0 sgdisk -v sdb && grep -q 'No problems found' out &&
+	    says 'sfdisk --relocate gpt-bak-std' && as_shown "$1" && exits 0 sgdisk -v sdb && grep -q 'No problems found' out &&
 	    "$pardd" if=sdb ipart=2 of=p status=none && exits 0 fdisk -l sdb &&
 	    [[ $(awk '$1 == "sdb2" { print $4 * 512 }' out) = "$(stat -c %s p)" ]]
 }
@@ -318,10 +318,12 @@ backups()
 	truncate -s 12M sda.img && backup "$1"
 }
 together "moves the backup of a GPT, and knows the columns of fdisk" backups '((loops))' <<'EOT'
+sfdisk --relocate gpt-bak-std /dev/sdb
 sgdisk -e /dev/sdb
 fdisk -l
 fdisk -l /dev/sda
 fdisk -l /dev/sdb
+sfdisk --relocate gpt-bak-std
 sgdisk -e
 EOT
 digests()

@@ -460,11 +460,11 @@ fi
 astray()
 {
 	image a gpt 1 && "$blocks" make b 16M 5 && exits 0 "$pardd" if=a of=b &&
-	    says '^pardd: note: b is larger .* sgdisk -e b$' && complete &&
+	    says '^pardd: note: b is larger .* sfdisk --relocate gpt-bak-std b$' && complete &&
 	    does_not_say 'sectors of' || return
 	command -v sgdisk >/dev/null || return 0
 	sgdisk -v b | grep -q 'Problem' || fail "nothing to mend" || return
-	sgdisk -e b >/dev/null && sgdisk -v b | grep -q 'No problems found'
+	sfdisk --relocate gpt-bak-std b >/dev/null && sgdisk -v b | grep -q 'No problems found'
 }
 it "tells how to move the backup GPT to the end of a larger target" astray
 # The command is for a shell, whatever the name is.

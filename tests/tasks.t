@@ -74,7 +74,7 @@ bigger()
 	two 24M && types 'pardd if=/dev/sda of=/dev/sdb -d' >plan && [[ $status = 0 ]] &&
 	    holds b.img 0 0 24M 9 && grep -q "^Target  $sdb" plan &&
 	    at_once 'pardd if=/dev/sda of=/dev/sdb' && cmp -n 16M a.img b.img &&
-	    told "sgdisk -e $sdb" && sync "$sdb" && sound_table b.img && has_letter b.img
+	    told "sfdisk --relocate gpt-bak-std $sdb" && sync "$sdb" && sound_table b.img && has_letter b.img
 }
 it "clones a disk to a bigger one, and uses it" bigger
 smaller()

@@ -5,8 +5,10 @@
 #include "plan/safety.h"
 
 #include <bsd/string.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -303,6 +305,24 @@ new_device(const struct plan *p, struct fault *f)
 	    p->dst->name);
 }
 
+/* of=sdb would make a file of the size of a disk in the current directory. */
+static int
+bare_device(const struct plan *p, struct fault *f)
+{
+	char node[PATH_MAX];
+	struct stat st;
+
+	if (!p->dst->is.absent || p->dst->name[0] == '.' ||
+	    p->dst->name[0] == '/')
+		return 0;
+	snprintf(node, sizeof(node), "/dev/%s", p->dst->name);
+	if (stat(node, &st) != 0 || !S_ISBLK(st.st_mode))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is no file here, but %s is a "
+	    "disk: write %s, or ./%s for a file", p->dst->name, node, node,
+	    p->dst->name);
+}
+
 /* A file that is standard output gets messages after the copy: print_hold. */
 static int
 own_messages(const struct plan *p, struct fault *f)
@@ -473,6 +493,7 @@ static int (*const readings[])(const struct plan *, struct fault *) = {
 static int (*const objections[])(const struct plan *, struct fault *) = {
 	bare_terminal,
 	new_device,
+	bare_device,
 	wrong_disk,
 	no_places,
 	no_flush,

@@ -26,6 +26,7 @@
 #include "part/used.h"
 #include "plan/safety.h"
 #include "report/wording.h"
+#include "report_next.h"
 
 typedef unsigned long long ull;
 
@@ -276,7 +277,7 @@ remarks_put(const struct sheet *s, const struct plan *p)
 	if (p->found->backup_astray)
 		page_advice(s, "Note", "the backup GPT will not be at the end "
 		    "of the disk; to move it there afterwards: ",
-		    "sgdisk -e ", again);
+		    report_gpt_tool(p), again);
 	if (p->found->table_sector > 0)
 		page_told(s, "Note",
 		    "the partition table counts in sectors of "

@@ -18,6 +18,13 @@
 
 typedef unsigned long long ull;
 
+const char *
+report_gpt_tool(const struct plan *p)
+{
+	return p->dst->geo.size > p->src->geo.size ?
+	    "sfdisk --relocate gpt-bak-std " : "sgdisk -e ";
+}
+
 /* What must be done to a clone before it can be used. */
 static void
 table_notes(const struct plan *p)
@@ -27,9 +34,9 @@ table_notes(const struct plan *p)
 
 	if (word != NULL && found->backup_astray)
 		print(stderr, "pardd: note: %s is %s than the source, so the "
-		    "backup GPT is not at its end; to move it there: "
-		    "sgdisk -e %s", p->dst->name, p->dst->geo.size >
-		    p->src->geo.size ? "larger" : "smaller", word);
+		    "backup GPT is not at its end; to move it there: %s%s",
+		    p->dst->name, p->dst->geo.size > p->src->geo.size ?
+		    "larger" : "smaller", report_gpt_tool(p), word);
 	if (word != NULL && found->table_sector > 0)
 		print(stderr, "pardd: note: the partition table counts in "
 		    "sectors of %u bytes, and %s has %u: no partition is "

@@ -11,6 +11,12 @@
 void report_clone_notes(const struct plan *, struct outcome *);
 
 /*
+ * The command that moves a backup GPT to the end of the target.  sfdisk comes
+ * with every system, but on a smaller disk it leaves the old size in the table.
+ */
+const char *report_gpt_tool(const struct plan *);
+
+/*
  * Print how to continue; if a person is there, also how to use the copy.  With
  * status=none only what a block has that cannot be read.
  */

@@ -271,7 +271,8 @@ says_what_a_clone_needs(void **state)
 	dst.geo.block = 4096;
 	assert_string_equal(SAID(report_clone_notes(&p, &out)),
 	    "pardd: note: a b.img is larger than the source, so the backup GPT "
-	    "is not at its end; to move it there: sgdisk -e 'a b.img'\n");
+	    "is not at its end; to move it there: "
+	    "sfdisk --relocate gpt-bak-std 'a b.img'\n");
 	dst.geo.size = 3 * GB;
 	assert_non_null(strstr(SAID(report_clone_notes(&p, &out)),
 	    " is smaller than the source"));
