@@ -82,7 +82,7 @@ close_ends(struct session *s, struct fault *f)
 
 /* Report why the copy does not begin.  Returns the exit status. */
 static int
-refused(struct session *s, const struct fault *why)
+session_refused(struct session *s, const struct fault *why)
 {
 	events_refused(&s->ev, why);
 	report_trouble(&s->ev);
@@ -91,12 +91,12 @@ refused(struct session *s, const struct fault *why)
 
 /* Close the ends, and report why the copy does not begin. */
 static int
-leave(struct session *s, const struct fault *why)
+session_leave(struct session *s, const struct fault *why)
 {
 	struct fault f;
 
 	close_ends(s, &f);
-	return refused(s, why);
+	return session_refused(s, why);
 }
 
 /* After the report: end by the signal that stopped the run, if any. */
@@ -115,7 +115,7 @@ end_session(struct session *s, int status)
  * released.
  */
 static _Noreturn void
-abandon(struct session *s, struct decision *d, struct outcome *out)
+session_abandon(struct session *s, struct decision *d, struct outcome *out)
 {
 	outputs_abandon(&d->outputs);
 	verdict_judge(&d->plan, out);
@@ -131,7 +131,7 @@ abandon(struct session *s, struct decision *d, struct outcome *out)
 
 /* Close the ends, judge the run and report it.  Returns the exit status. */
 static int
-finish(struct session *s, struct decision *d, struct outcome *out)
+session_finish(struct session *s, struct decision *d, struct outcome *out)
 {
 	const struct plan *p = &d->plan;
 	struct fault closed = { 0 };
@@ -162,7 +162,7 @@ finish(struct session *s, struct decision *d, struct outcome *out)
 
 /* Carry out the plan.  The outcome is too large for the stack. */
 static int
-run(struct session *s, struct decision *d)
+session_run(struct session *s, struct decision *d)
 {
 	struct outcome *out = malloc(sizeof(*out));
 	struct signals signals;
@@ -176,12 +176,12 @@ run(struct session *s, struct decision *d)
 	    outputs_start(&d->outputs, &f) != 0 ||
 	    copy_run(&d->plan, &signals, &s->ev, out, &f) != 0) {
 		free(out);
-		return leave(s, &f);
+		return session_leave(s, &f);
 	}
 	s->signo = out->signal;
 	if (out->abandoned)
-		abandon(s, d, out);
-	status = finish(s, d, out);
+		session_abandon(s, d, out);
+	status = session_finish(s, d, out);
 	free(out);
 	close(signals.fd);
 	return status;
@@ -189,35 +189,35 @@ run(struct session *s, struct decision *d)
 
 /* --dry-run: show the plan. */
 static int
-show(struct session *s, const struct plan *p)
+session_show(struct session *s, const struct plan *p)
 {
 	struct fault f;
 
 	if (preview_plan(p, &s->ev, &f) != 0)
-		return leave(s, &f);
+		return session_leave(s, &f);
 	close_ends(s, &f);
 	return flush_output(s->o);
 }
 
 /* The ends are open: decide, then show the plan or run it, and release all. */
 static int
-planned(struct session *s)
+session_planned(struct session *s)
 {
 	struct decision d;
 	struct fault f;
 	int status;
 
 	if (decision_make(&d, s->o, &s->src, &s->dst, &s->ev, &f) != 0)
-		return leave(s, &f);
+		return session_leave(s, &f);
 	if (s->o->mode == MODE_DRY_RUN) {
 		d.plan.confined = confine_look(&d.plan);
-		status = show(s, &d.plan);
+		status = session_show(s, &d.plan);
 	} else if (s->o->ask && !preview_ask(&d.plan, &f)) {
-		status = leave(s, &f);
+		status = session_leave(s, &f);
 	} else {
 		decision_settle(&d);
 		d.plan.confined = confine(&d.plan);
-		status = run(s, &d);
+		status = session_run(s, &d);
 		decision_forget(&d);
 	}
 	decision_free(&d);
@@ -241,28 +241,31 @@ prints_into(struct endpoint *dst)
 	return false;
 }
 
-/* planned(), with messages held back until the copy into that file is over. */
+/*
+ * session_planned(), with messages held back until the copy into that file is
+ * over.
+ */
 static int
-held(struct session *s)
+session_hold_messages(struct session *s)
 {
 	struct fault f;
 	int status, held;
 
 	if (s->o->mode == MODE_DRY_RUN || !prints_into(&s->dst))
-		return planned(s);
+		return session_planned(s);
 	held = print_hold();
 	if (held < 0) {
 		fault_errno(&f, errno, "keeping messages out of the copy");
-		return leave(s, &f);
+		return session_leave(s, &f);
 	}
-	status = planned(s);
+	status = session_planned(s);
 	print_release(held);
 	return status;
 }
 
 /* Whether a request to one of the ends may never return. */
 static bool
-stuck(struct session *s)
+session_stuck(struct session *s)
 {
 	const struct endpoint *one;
 	bool is = s->src.is.stuck;
@@ -296,15 +299,15 @@ open_ends(struct session *s, struct fault *f)
 }
 
 static int
-copy(struct session *s)
+session_copy(struct session *s)
 {
 	struct fault f;
 	int status;
 
 	if (events_open(&s->ev, s->o, &f) != 0 || open_ends(s, &f) != 0)
-		return refused(s, &f);
-	status = held(s);
-	s->stuck = stuck(s);
+		return session_refused(s, &f);
+	status = session_hold_messages(s);
+	s->stuck = session_stuck(s);
 	tee_free(&s->dst);
 	return status;
 }
@@ -316,13 +319,13 @@ copy(struct session *s)
  * should see the refusal.
  */
 static int
-misused(struct session *s, const struct fault *why)
+session_misused(struct session *s, const struct fault *why)
 {
 	struct fault f;
 	int status;
 
 	events_open(&s->ev, s->o, &f);
-	status = refused(s, why);
+	status = session_refused(s, why);
 	events_close(&s->ev);
 	return status;
 }
@@ -350,7 +353,8 @@ print_only(const struct opts *o)
  * title of the process, or NULL.
  */
 static int
-start(int argc, char *words[], char *title[], const struct secrets *secrets)
+session_start(int argc, char *words[], char *title[],
+    const struct secrets *secrets)
 {
 	struct opts o;
 	struct session s;
@@ -361,12 +365,12 @@ start(int argc, char *words[], char *title[], const struct secrets *secrets)
 	s.signo = 0;
 	s.stuck = false;
 	if (opts_parse(&o, argc, words, &f) != 0)
-		return misused(&s, &f);
+		return session_misused(&s, &f);
 	if (o.mode != MODE_COPY && o.mode != MODE_DRY_RUN)
 		return print_only(&o);
 	o.title = title;
 	o.secrets = secrets;
-	status = end_session(&s, copy(&s));
+	status = end_session(&s, session_copy(&s));
 	if (s.stuck)
 		_exit(status);	/* atexit handlers might wait for it */
 	return status;
@@ -409,8 +413,8 @@ main(int argc, char *argv[])
 	words = title_words(argc, argv);
 	if (words != NULL && secrets_take(&secrets, argc, words, argv) != 0)
 		return STATUS_FILE;
-	status = words == NULL ? start(argc, argv, NULL, NULL) :
-	    start(argc, words, argv, &secrets);
+	status = words == NULL ? session_start(argc, argv, NULL, NULL) :
+	    session_start(argc, words, argv, &secrets);
 	secrets_free(&secrets);
 	free(words);
 	return status;

@@ -22,7 +22,7 @@ struct errand {
 };
 
 static void
-forget(struct errand *e)
+errand_free(struct errand *e)
 {
 	pthread_cond_destroy(&e->moved);
 	pthread_mutex_destroy(&e->lock);
@@ -30,7 +30,7 @@ forget(struct errand *e)
 }
 
 static void *
-go(void *arg)
+errand_thread(void *arg)
 {
 	struct errand *e = arg;
 	bool left;
@@ -42,12 +42,12 @@ go(void *arg)
 	pthread_cond_signal(&e->moved);
 	pthread_mutex_unlock(&e->lock);
 	if (left)
-		forget(e);
+		errand_free(e);
 	return NULL;
 }
 
 static struct errand *
-begin(void (*run)(void *), void *arg)
+errand_begin(void (*run)(void *), void *arg)
 {
 	struct errand *e = calloc(1, sizeof(*e));
 
@@ -62,7 +62,7 @@ begin(void (*run)(void *), void *arg)
 
 /* Wait until it returns; false if the time is up first. */
 static bool
-await(struct errand *e, unsigned seconds)
+errand_await_within(struct errand *e, unsigned seconds)
 {
 	uint64_t limit = (uint64_t)seconds * 1000000000;
 	struct timespec until = clock_spec(clock_ns() + limit);
@@ -81,20 +81,21 @@ await(struct errand *e, unsigned seconds)
 bool
 errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
 {
-	struct errand *e = begin(run, arg);
+	struct errand *e = errand_begin(run, arg);
 	pthread_t thread;
 
-	*err = e == NULL ? ENOMEM : pthread_create(&thread, NULL, go, e);
+	*err = e == NULL ? ENOMEM : pthread_create(&thread, NULL, errand_thread,
+	    e);
 	if (*err != 0) {
 		if (e != NULL)
-			forget(e);
+			errand_free(e);
 		return false;
 	}
-	if (!await(e, seconds)) {
+	if (!errand_await_within(e, seconds)) {
 		*err = ETIMEDOUT;
 		return false;
 	}
 	pthread_join(thread, NULL);
-	forget(e);
+	errand_free(e);
 	return true;
 }

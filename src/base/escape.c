@@ -7,7 +7,7 @@
 #include <string.h>
 
 static bool
-printable(unsigned char c)
+escape_printable(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f;
 }
@@ -29,7 +29,7 @@ char *
 escape_line(char *to, const char *from)
 {
 	for (; *from != '\0'; from++)
-		if (printable((unsigned char)*from))
+		if (escape_printable((unsigned char)*from))
 			*to++ = *from;
 		else
 			to = put_hex(to, (unsigned char)*from);
@@ -44,7 +44,7 @@ escape_line(char *to, const char *from)
  * incomplete, overlong, or a surrogate (RFC 3629, 3).
  */
 static size_t
-character(const unsigned char *c, uint32_t *code)
+utf8_length(const unsigned char *c, uint32_t *code)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t n = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 :
@@ -67,7 +67,7 @@ escape_json(char *to, const char *from)
 	size_t n;
 
 	while (*from != '\0') {
-		n = character((const unsigned char *)from, &code);
+		n = utf8_length((const unsigned char *)from, &code);
 		if (n == 0) {
 			to = put_hex(to, (unsigned char)*from++);
 			continue;
@@ -95,14 +95,14 @@ static bool
 is_printable(const char *name)
 {
 	for (; *name != '\0'; name++)
-		if (!printable((unsigned char)*name))
+		if (!escape_printable((unsigned char)*name))
 			return false;
 	return true;
 }
 
 /* Quote as '...', which is closed and reopened around each '. */
 static char *
-quote(char *to, const char *name)
+shell_quote(char *to, const char *name)
 {
 	*to++ = '\'';
 	for (; *name != '\0'; name++)
@@ -121,7 +121,7 @@ quote_bytes(char *to, const char *name)
 
 	to = stpcpy(to, "$'");
 	for (c = (const unsigned char *)name; *c != '\0'; c++) {
-		bool odd = !printable(*c);
+		bool odd = !escape_printable(*c);
 
 		if (odd || *c == '\'' || *c == '\\')
 			*to++ = '\\';
@@ -144,7 +144,8 @@ escape_shell(char *to, const char *name)
 		to = stpcpy(to, "./");
 	if (is_plain(name))
 		return stpcpy(to, name);
-	return is_printable(name) ? quote(to, name) : quote_bytes(to, name);
+	return is_printable(name) ? shell_quote(to, name) :
+	    quote_bytes(to, name);
 }
 
 /* ------------------------------------------------------------------- files */
@@ -153,7 +154,7 @@ char *
 escape_word(char *to, const char *end, const char *from)
 {
 	for (; *from != '\0' && end - to >= 5; from++)
-		if (*from != ' ' && printable((unsigned char)*from))
+		if (*from != ' ' && escape_printable((unsigned char)*from))
 			*to++ = *from;
 		else
 			to = put_hex(to, (unsigned char)*from);
@@ -189,7 +190,7 @@ put_markup(FILE *out, unsigned char c)
 {
 	if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
 		fprintf(out, "&#%d;", c);
-	else if (printable(c))
+	else if (escape_printable(c))
 		fputc(c, out);
 	else
 		fprintf(out, "\\x%02X", c);
@@ -231,7 +232,7 @@ escape_note(FILE *out, const char *text)
 	size_t n;
 
 	while (*c != '\0') {
-		n = character(c, &code);
+		n = utf8_length(c, &code);
 		if (n > 0 && is_letter(code)) {
 			fprintf(out, "&#%lu;", (unsigned long)code);
 			c += n;

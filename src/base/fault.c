@@ -26,7 +26,7 @@ errno_words(int err)
  * last.  The beginning is already there.
  */
 static void __attribute__((format(printf, 3, 0)))
-shorten(struct fault *f, const char *reason, const char *fmt, va_list ap)
+fault_shorten(struct fault *f, const char *reason, const char *fmt, va_list ap)
 {
 	static const char gap[] = " [...] ";
 	size_t half = sizeof(f->text) / 2, left = half - sizeof(gap), n;
@@ -42,7 +42,7 @@ shorten(struct fault *f, const char *reason, const char *fmt, va_list ap)
 }
 
 static void __attribute__((format(printf, 3, 0)))
-compose(struct fault *f, const char *reason, const char *fmt, va_list ap)
+fault_compose(struct fault *f, const char *reason, const char *fmt, va_list ap)
 {
 	size_t room = sizeof(f->text), n;
 	va_list again;
@@ -53,7 +53,7 @@ compose(struct fault *f, const char *reason, const char *fmt, va_list ap)
 	if (n + strlen(reason) < room - 1)
 		strlcpy(f->text + n, reason, room - n);
 	else
-		shorten(f, reason, fmt, again);
+		fault_shorten(f, reason, fmt, again);
 	va_end(again);
 }
 
@@ -61,7 +61,7 @@ int
 fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
 {
 	f->status = status;
-	compose(f, "", fmt, ap);
+	fault_compose(f, "", fmt, ap);
 	return -1;
 }
 
@@ -85,7 +85,7 @@ fault_errno(struct fault *f, int err, const char *fmt, ...)
 	f->status = status_errno(err);
 	snprintf(reason, sizeof(reason), ": %s", errno_words(err));
 	va_start(ap, fmt);
-	compose(f, reason, fmt, ap);
+	fault_compose(f, reason, fmt, ap);
 	va_end(ap);
 	return -1;
 }

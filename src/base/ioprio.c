@@ -36,7 +36,7 @@ ioprio_parse(const char *text)
 
 /* Set one thread, which may have ended meanwhile. */
 static int
-set(int thread, int value)
+ioprio_set_thread(int thread, int value)
 {
 	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, thread, value) == 0 ||
 	    (errno == ESRCH && thread != 0))
@@ -45,7 +45,7 @@ set(int thread, int value)
 }
 
 static int
-visible(const struct dirent *e)
+task_visible(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
 }
@@ -54,7 +54,7 @@ static int
 set_all(int value)
 {
 	struct dirent **list;
-	int n = scandir("/proc/self/task", &list, visible, alphasort);
+	int n = scandir("/proc/self/task", &list, task_visible, alphasort);
 	int err = 0;
 
 	if (n < 0)
@@ -62,8 +62,8 @@ set_all(int value)
 	while (n > 0) {
 		n--;
 		if (err == 0)
-			err = set((int)strtol(list[n]->d_name, NULL, 10),
-			    value);
+			err = ioprio_set_thread((int)strtol(list[n]->d_name,
+			    NULL, 10), value);
 		free(list[n]);
 	}
 	free(list);
@@ -74,7 +74,7 @@ set_all(int value)
 int
 ioprio_apply(int value)
 {
-	int err = set(0, value);
+	int err = ioprio_set_thread(0, value);
 
 	if (err == 0)
 		err = set_all(value);

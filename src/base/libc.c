@@ -25,7 +25,7 @@ statx(int dir, const char *path, int flags, unsigned mask, struct statx *to)
  * has 64 bits.
  */
 static ssize_t
-positioned(long number, int fd, const struct iovec *v, int n, off_t off,
+result_or_error(long number, int fd, const struct iovec *v, int n, off_t off,
     int flags)
 {
 	return syscall(number, fd, v, n, (long)off,
@@ -35,13 +35,13 @@ positioned(long number, int fd, const struct iovec *v, int n, off_t off,
 ssize_t
 preadv2(int fd, const struct iovec *v, int n, off_t off, int flags)
 {
-	return positioned(SYS_preadv2, fd, v, n, off, flags);
+	return result_or_error(SYS_preadv2, fd, v, n, off, flags);
 }
 
 ssize_t
 pwritev2(int fd, const struct iovec *v, int n, off_t off, int flags)
 {
-	return positioned(SYS_pwritev2, fd, v, n, off, flags);
+	return result_or_error(SYS_pwritev2, fd, v, n, off, flags);
 }
 #endif
 

@@ -16,7 +16,7 @@
  * out is found out by opening one.
  */
 static int
-fail(const struct library *l, const char *what, struct fault *f)
+library_fail(const struct library *l, const char *what, struct fault *f)
 {
 	int fd = open("/", O_PATH | O_CLOEXEC);
 
@@ -35,7 +35,7 @@ library_load(const struct library *l, void *table, const char *what,
 	const struct symbol *s;
 
 	if (so == NULL)
-		return fail(l, what, f);
+		return library_fail(l, what, f);
 	for (s = l->symbol; s < l->symbol + l->n; s++) {
 		sym = dlsym(so, s->name);
 		if (sym == NULL)

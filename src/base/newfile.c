@@ -25,13 +25,13 @@
 enum { TRIES = 100 };		/* others may make and remove files meanwhile */
 
 static int
-refuse(struct fault *f, const struct newfile *n, const char *what)
+newfile_refuse(struct fault *f, const struct newfile *n, const char *what)
 {
 	return fault_set(f, STATUS_REFUSED, "%s=%s: %s", n->key, n->path, what);
 }
 
 static int
-wrong(struct fault *f, const struct newfile *n, int err)
+newfile_not_regular(struct fault *f, const struct newfile *n, int err)
 {
 	if (err == ESTALE)
 		return fault_set(f, status_errno(ENOENT), "%s=%s: its "
@@ -45,7 +45,7 @@ wrong(struct fault *f, const struct newfile *n, int err)
 }
 
 static bool
-is_there(const struct newfile *n)
+newfile_exists(const struct newfile *n)
 {
 	struct stat st;
 
@@ -62,30 +62,30 @@ look_temporary(const struct newfile *n, struct fault *f)
 	    AT_SYMLINK_NOFOLLOW) == 0;
 
 	if (!there && errno != ENOENT)
-		return wrong(f, n, errno);
+		return newfile_not_regular(f, n, errno);
 	if (there && S_ISDIR(st.st_mode))
-		return refuse(f, n, "is written as " TEMPORARY
+		return newfile_refuse(f, n, "is written as " TEMPORARY
 		    " first, and that is used for something else");
 	return 0;
 }
 
 static int
-look(struct newfile *n, struct fault *f)
+newfile_find_place(struct newfile *n, struct fault *f)
 {
 	struct stat st;
 	bool there;
 
 	if (among_devices(n->dir))
-		return refuse(f, n, "is in the device file system");
+		return newfile_refuse(f, n, "is in the device file system");
 	if (strlen(n->base) > NAME_MAX - strlen(TEMPORARY))
-		return wrong(f, n, ENAMETOOLONG);
+		return newfile_not_regular(f, n, ENAMETOOLONG);
 	there = fstatat(n->dir, n->base, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!there && errno != ENOENT)
-		return wrong(f, n, errno);
+		return newfile_not_regular(f, n, errno);
 	if (there && !S_ISREG(st.st_mode))
-		return refuse(f, n, "is not a regular file");
+		return newfile_refuse(f, n, "is not a regular file");
 	if (faccessat(n->dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
-		return wrong(f, n, errno);
+		return newfile_not_regular(f, n, errno);
 	snprintf(n->temporary, sizeof(n->temporary), "%s" TEMPORARY,
 	    n->base);
 	return look_temporary(n, f);
@@ -103,8 +103,8 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 	if (n->dir < 0 && errno == ENOENT)
 		return path_no_dir(path, key, path, f);
 	if (n->dir < 0)
-		return wrong(f, n, errno);
-	if (look(n, f) == 0)
+		return newfile_not_regular(f, n, errno);
+	if (newfile_find_place(n, f) == 0)
 		return 0;
 	newfile_close(n);
 	return -1;
@@ -112,7 +112,7 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 
 /* Whether the locked file still has its temporary name. */
 static bool
-is_ours(const struct newfile *n)
+newfile_is_ours(const struct newfile *n)
 {
 	struct stat ours, now;
 
@@ -123,9 +123,9 @@ is_ours(const struct newfile *n)
 
 /* Remove it, and unlock it. */
 static void
-forget(struct newfile *n)
+newfile_discard(struct newfile *n)
 {
-	if (is_ours(n))
+	if (newfile_is_ours(n))
 		unlinkat(n->dir, n->temporary, 0);
 	if (n->fd >= 0)
 		close(n->fd);
@@ -134,7 +134,7 @@ forget(struct newfile *n)
 
 /* Whether another run has locked it; without locks, nobody has. */
 static bool
-taken(int fd)
+temporary_locked(int fd)
 {
 	return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
@@ -157,9 +157,9 @@ remove_old(struct newfile *n)
 	    O_CLOEXEC);
 	if (n->fd < 0)
 		return errno == ENOENT || errno == ELOOP ? 0 : errno;
-	if (taken(n->fd))
+	if (temporary_locked(n->fd))
 		err = EWOULDBLOCK;
-	else if (is_ours(n) && unlinkat(n->dir, n->temporary, 0) != 0 &&
+	else if (newfile_is_ours(n) && unlinkat(n->dir, n->temporary, 0) != 0 &&
 	    errno != ENOENT)
 		err = errno;
 	close(n->fd);
@@ -176,27 +176,27 @@ newfile_hold(struct newfile *n, struct fault *f)
 
 	if (n->dir < 0)
 		return 0;
-	while (err == 0 && !is_ours(n)) {
-		forget(n);
+	while (err == 0 && !newfile_is_ours(n)) {
+		newfile_discard(n);
 		err = ++tries > TRIES ? ESTALE : remove_old(n);
 		if (err != 0)
 			break;
 		n->fd = openat(n->dir, n->temporary, how, n->mode);
 		if (n->fd < 0)
 			err = errno == EEXIST ? 0 : errno;
-		else if (taken(n->fd))
+		else if (temporary_locked(n->fd))
 			err = EWOULDBLOCK;
 	}
 	if (!n->held)
-		n->absent = !is_there(n);
+		n->absent = !newfile_exists(n);
 	n->held = true;
 	if (err == 0)
 		return 0;
 	if (n->fd >= 0)
 		close(n->fd);
 	n->fd = -1;
-	return err == EWOULDBLOCK ? refuse(f, n, "another run is writing "
-	    "it") : wrong(f, n, err);
+	return err == EWOULDBLOCK ? newfile_refuse(f, n,
+	    "another run is writing it") : newfile_not_regular(f, n, err);
 }
 
 /* The stream closes the duplicate; the lock lasts as long as our descriptor. */
@@ -211,7 +211,7 @@ newfile_begin(struct newfile *n, struct fault *f)
 	err = errno;
 	if (fd >= 0)
 		close(fd);
-	return wrong(f, n, err);
+	return newfile_not_regular(f, n, err);
 }
 
 int
@@ -223,9 +223,9 @@ newfile_end(struct newfile *n, int err, struct fault *f)
 	if (fclose(n->out) != 0 && err == 0)
 		err = errno;
 	n->out = NULL;
-	if (err == 0 && !is_ours(n))
+	if (err == 0 && !newfile_is_ours(n))
 		err = ESTALE;
-	if (err == 0 && n->absent && is_there(n))
+	if (err == 0 && n->absent && newfile_exists(n))
 		err = EEXIST;
 	if (err == 0 && renameat(n->dir, n->temporary, n->dir, n->base) != 0)
 		err = errno;
@@ -233,14 +233,14 @@ newfile_end(struct newfile *n, int err, struct fault *f)
 		n->absent = false;
 	if (err == 0 && fsync(n->dir) != 0 && errno != EINVAL)
 		err = errno;
-	forget(n);
-	return err == 0 ? 0 : wrong(f, n, err);
+	newfile_discard(n);
+	return err == 0 ? 0 : newfile_not_regular(f, n, err);
 }
 
 void
 newfile_close(struct newfile *n)
 {
-	forget(n);
+	newfile_discard(n);
 	if (n->dir >= 0)
 		close(n->dir);
 	n->dir = -1;

@@ -17,7 +17,7 @@
 #include <string.h>
 
 static int
-digit(char c)
+number_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -30,15 +30,15 @@ digit(char c)
 
 /* Read digits of a base at *s, and move *s past them. */
 static int
-digits(const char **s, int base, int64_t *value)
+number_digits(const char **s, int base, int64_t *value)
 {
 	const char *p = *s;
 	bool over = false;
 
 	*value = 0;
-	for (; digit(*p) < base; p++)
+	for (; number_digit(*p) < base; p++)
 		over |= __builtin_mul_overflow(*value, base, value) ||
-		    __builtin_add_overflow(*value, digit(*p), value);
+		    __builtin_add_overflow(*value, number_digit(*p), value);
 	if (p == *s)
 		return EINVAL;
 	*s = p;
@@ -47,7 +47,7 @@ digits(const char **s, int base, int64_t *value)
 
 /* Read the suffix of a decimal at *s; its factor, 1 without one. */
 static int64_t
-suffix(const char **s)
+number_suffix(const char **s)
 {
 	static const char prefix[] = "kmgtpe";
 	const char *p = *s, *at;
@@ -94,34 +94,34 @@ trailing_h(const char *s)
 }
 
 static int
-number(const char **s, int64_t *value)
+number_term(const char **s, int64_t *value)
 {
 	int err;
 
 	if ((*s)[0] == '0' && ((*s)[1] == 'x' || (*s)[1] == 'X')) {
 		*s += 2;
-		return digits(s, 16, value);
+		return number_digits(s, 16, value);
 	}
 	if (trailing_h(*s)) {
-		err = digits(s, 16, value);
+		err = number_digits(s, 16, value);
 		*s += 1;
 		return err;
 	}
-	err = digits(s, 10, value);
-	if (err == 0 && __builtin_mul_overflow(*value, suffix(s), value))
+	err = number_digits(s, 10, value);
+	if (err == 0 && __builtin_mul_overflow(*value, number_suffix(s), value))
 		err = ERANGE;
 	return err;
 }
 
 static int
-product(const char **s, int64_t *value)
+number_product(const char **s, int64_t *value)
 {
 	int64_t factor;
-	int err = number(s, value);
+	int err = number_term(s, value);
 
 	while (err == 0 && (**s == 'x' || **s == 'X')) {
 		(*s)++;
-		err = number(s, &factor);
+		err = number_term(s, &factor);
 		if (err == 0 && __builtin_mul_overflow(*value, factor, value))
 			err = ERANGE;
 	}
@@ -138,7 +138,7 @@ number_parse(const char *text, int64_t *value)
 	if (*s == '+')
 		s++;
 	for (;;) {
-		err = product(&s, &term);
+		err = number_product(&s, &term);
 		if (err != 0)
 			return err;
 		if (__builtin_add_overflow(sum, term, &sum))
@@ -157,7 +157,8 @@ number_parse(const char *text, int64_t *value)
  * What would be rounded up to 1000 (1024) is printed as 1.0 of the next unit.
  */
 static const char *
-scaled(char *buf, size_t room, double n, double base, const char *const unit[])
+number_scaled(char *buf, size_t room, double n, double base,
+    const char *const unit[])
 {
 	size_t i = 0;
 
@@ -176,7 +177,7 @@ number_si(char *buf, size_t room, double bytes)
 	static const char *const unit[] = { "B", "kB", "MB", "GB", "TB", "PB",
 		"EB", NULL };
 
-	return scaled(buf, room, bytes, 1000, unit);
+	return number_scaled(buf, room, bytes, 1000, unit);
 }
 
 const char *
@@ -185,12 +186,12 @@ number_iec(char *buf, size_t room, double bytes)
 	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB",
 		"PiB", "EiB", NULL };
 
-	return scaled(buf, room, bytes, 1024, unit);
+	return number_scaled(buf, room, bytes, 1024, unit);
 }
 
 /* Add n to *rest, modulo "of", which is above both.  Returns the carry. */
 static size_t
-add(uint64_t *rest, uint64_t n, uint64_t of)
+add_modulo(uint64_t *rest, uint64_t n, uint64_t of)
 {
 	bool carries = *rest >= of - n;
 
@@ -208,9 +209,10 @@ number_part(uint64_t n, size_t parts, uint64_t of)
 	if (!__builtin_mul_overflow(n, parts, &product))
 		return (size_t)(product / of);
 	for (bit = (SIZE_MAX >> 1) + 1; bit > 0; bit >>= 1) {
-		part = 2 * part + add(&rest, rest, of);
+		part = 2 * part + add_modulo(&rest, rest, of);
 		if ((parts & bit) != 0)
-			part += (size_t)(n / of) + add(&rest, n % of, of);
+			part += (size_t)(n / of) +
+			    add_modulo(&rest, n % of, of);
 	}
 	return part;
 }

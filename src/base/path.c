@@ -92,7 +92,7 @@ path_check(const char *path, const char *what, struct fault *f)
 
 /* Whether a directory is /dev or below it; -1: unknown. */
 static int
-below(int dir, const struct stat *dev)
+directory_in_dev(int dir, const struct stat *dev)
 {
 	int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), up;
 	struct stat st, above;
@@ -120,7 +120,7 @@ among_devices(int dir)
 	if (fstat(dir, &directory) != 0 || stat("/dev", &dev) != 0 ||
 	    stat("/", &root) != 0 || directory.st_dev != dev.st_dev)
 		return false;
-	return dev.st_dev != root.st_dev || below(dir, &dev) != 0;
+	return dev.st_dev != root.st_dev || directory_in_dev(dir, &dev) != 0;
 }
 
 bool

@@ -43,7 +43,7 @@ peer_address(int sock, char *text, size_t room)
  * byte order.
  */
 static const char *
-plain(const char *listed)
+peer_from_list(const char *listed)
 {
 	char mapped[3 * 8 + 1];
 	size_t n = (size_t)snprintf(mapped, sizeof(mapped), "%016X%08X", 0U,
@@ -54,7 +54,7 @@ plain(const char *listed)
 
 /* Write an address as those lists have it. */
 static void
-list(const struct sockaddr_storage *s, char *text)
+peer_as_listed(const struct sockaddr_storage *s, char *text)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)s;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)s;
@@ -79,8 +79,9 @@ inode_in(const char *lists, const char *local, const char *remote)
 	while (file != NULL && found == 0 &&
 	    fgets(line, sizeof(line), file) != NULL)
 		if (sscanf(line, " %*s %47s %47s %*s %*s %*s %*s %*s %*s %23s",
-		    a, b, inode) == 3 && strcmp(plain(a), plain(local)) == 0 &&
-		    strcmp(plain(b), plain(remote)) == 0)
+		    a, b, inode) == 3 &&
+		    strcmp(peer_from_list(a), peer_from_list(local)) == 0 &&
+		    strcmp(peer_from_list(b), peer_from_list(remote)) == 0)
 			found = strtoul(inode, NULL, 10);
 	if (file != NULL)
 		fclose(file);
@@ -156,8 +157,8 @@ peer_inode(int sock)
 	if (getpeername(sock, (struct sockaddr *)&there, &m) != 0 ||
 	    (here.ss_family != AF_INET && here.ss_family != AF_INET6))
 		return 0;
-	list(&there, local);
-	list(&here, remote);
+	peer_as_listed(&there, local);
+	peer_as_listed(&here, remote);
 	inode = inode_in("/proc/net/tcp", local, remote);
 	return inode != 0 ? inode : inode_in("/proc/net/tcp6", local, remote);
 }

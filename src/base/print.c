@@ -38,7 +38,7 @@ enum {
 
 /* Whether standard error takes PIPE_BUF bytes within so many ms. */
 static bool
-room(int ms)
+print_has_room(int ms)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
 
@@ -53,7 +53,7 @@ put_error(const char *line, size_t len)
 	int ms;
 
 	for (; len > 0; line += n, len -= (size_t)n) {
-		for (ms = 0; !room(ms); ms = TICK)
+		for (ms = 0; !print_has_room(ms); ms = TICK)
 			if (signals_pending())
 				return;
 		n = write(STDERR_FILENO, line, len < PIPE_BUF ? len : PIPE_BUF);
@@ -79,7 +79,7 @@ put_name(char **to, const char *text)
 }
 
 static void
-put(FILE *out, char *line, const char *text, bool red)
+print_line(FILE *out, char *line, const char *text, bool red)
 {
 	char *to = line;
 
@@ -104,14 +104,14 @@ put_long(FILE *out, bool red, const char *fmt, va_list ap)
 		return false;
 	line = malloc(4 * (size_t)n + ROOM);
 	if (line != NULL)
-		put(out, line, text, red);
+		print_line(out, line, text, red);
 	free(line);
 	free(text);
 	return line != NULL;
 }
 
 static void __attribute__((format(printf, 3, 0)))
-vprint(FILE *out, bool red, const char *fmt, va_list ap)
+print_args(FILE *out, bool red, const char *fmt, va_list ap)
 {
 	static const char cut[] = " [...]";
 	char text[USUAL] = "", line[4 * USUAL + ROOM];
@@ -121,10 +121,10 @@ vprint(FILE *out, bool red, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	if (n < (int)sizeof(text)) {
-		put(out, line, text, red);
+		print_line(out, line, text, red);
 	} else if (!put_long(out, red, fmt, again)) {
 		memcpy(text + sizeof(text) - sizeof(cut), cut, sizeof(cut));
-		put(out, line, text, red);
+		print_line(out, line, text, red);
 	}
 	va_end(again);
 }
@@ -135,7 +135,7 @@ print(FILE *out, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vprint(out, false, fmt, ap);
+	print_args(out, false, fmt, ap);
 	va_end(ap);
 }
 
@@ -145,7 +145,7 @@ print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vprint(out, coloured, fmt, ap);
+	print_args(out, coloured, fmt, ap);
 	va_end(ap);
 }
 
@@ -206,7 +206,7 @@ print_release(int held)
 bool
 print_room(void)
 {
-	return room(0);
+	return print_has_room(0);
 }
 
 bool

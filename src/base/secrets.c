@@ -15,7 +15,7 @@
  * just text, whatever it mentions.
  */
 static char *
-address(char *word, const char *scheme)
+secret_address(char *word, const char *scheme)
 {
 	char *value = strchr(word, '=');
 	size_t n = strlen(scheme);
@@ -32,12 +32,12 @@ address(char *word, const char *scheme)
  * iser://, which others support, is refused, and the refusal repeats the name.
  */
 static char *
-find(char *word, char **end)
+secret_find(char *word, char **end)
 {
-	char *at = address(word, "iscsi://"), *from;
+	char *at = secret_address(word, "iscsi://"), *from;
 
 	if (at == NULL)
-		at = address(word, "iser://");
+		at = secret_address(word, "iser://");
 	if (at == NULL)
 		return NULL;
 	at = strstr(at, "://") + 3;
@@ -49,7 +49,7 @@ find(char *word, char **end)
 }
 
 static int
-keep(struct secrets *s, const char *word, const char *from, size_t len)
+secret_keep(struct secrets *s, const char *word, const char *from, size_t len)
 {
 	struct secret *more = reallocarray(s->all, s->n + 1, sizeof(*more));
 	char *text = strndup(from, len);
@@ -65,9 +65,9 @@ keep(struct secrets *s, const char *word, const char *from, size_t len)
 }
 
 static int
-take(struct secrets *s, char *word, char *shown)
+secret_take(struct secrets *s, char *word, char *shown)
 {
-	char *end, *from = find(word, &end), *same;
+	char *end, *from = secret_find(word, &end), *same;
 	size_t len;
 
 	if (from == NULL)
@@ -75,7 +75,7 @@ take(struct secrets *s, char *word, char *shown)
 	len = (size_t)(end - from) - 1;
 	same = shown + (from - word) + 1;
 	memset(same, '*', len);
-	if (keep(s, word, from + 1, len) != 0)
+	if (secret_keep(s, word, from + 1, len) != 0)
 		return -1;
 	memmove(from, end, strlen(end) + 1);
 	explicit_bzero(from + strlen(from) + 1, len);
@@ -114,7 +114,7 @@ secrets_hide(char *text)
 
 /* Whether it is an address, not a file name. */
 static bool
-elsewhere(const char *name)
+secret_unlisted(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
@@ -129,7 +129,7 @@ elsewhere(const char *name)
  * repeats it.
  */
 static char *
-foreign(char *word)
+secret_foreign(char *word)
 {
 	static const char *const ends[] = { "if=", "of=", "of2=", "in=", "out=",
 		"input=", "output=", "source=", "target=" };
@@ -145,19 +145,20 @@ foreign(char *word)
 			break;
 		}
 	}
-	return strncmp(value, "[ ", 2) == 0 || elsewhere(value) ? value : NULL;
+	return strncmp(value, "[ ", 2) == 0 || secret_unlisted(value) ? value :
+	    NULL;
 }
 
 /* Overwrite passwords in a command or an address; keep it as it was given. */
 static int
-mask(struct secrets *s, char *word, char *shown)
+secret_mask(struct secrets *s, char *word, char *shown)
 {
-	char *value = foreign(word);
+	char *value = secret_foreign(word);
 	size_t len;
 
 	if (value == NULL || password_in(value, &len) == NULL)
 		return 0;
-	if (keep(s, word, value, strlen(value)) != 0)
+	if (secret_keep(s, word, value, strlen(value)) != 0)
 		return -1;
 	s->all[s->n - 1].len = strlen(word);
 	secrets_hide(value);
@@ -181,13 +182,13 @@ value_length(const char *value)
  * the refusal repeats the name.
  */
 static void
-hide(char *word, char *shown)
+secret_hide(char *word, char *shown)
 {
 	static const char *const keys[] = { ":key=", ":password=" };
 	char *at;
 	size_t i, len;
 
-	if (address(word, "rbd:") == NULL)
+	if (secret_address(word, "rbd:") == NULL)
 		return;
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		for (at = word; (at = strstr(at, keys[i])) != NULL; at += len) {
@@ -204,9 +205,9 @@ secrets_take(struct secrets *s, int argc, char *words[], char *shown[])
 	int i;
 
 	for (i = 0; i < argc; i++) {
-		hide(words[i], shown[i]);
-		if (take(s, words[i], shown[i]) != 0 ||
-		    mask(s, words[i], shown[i]) != 0)
+		secret_hide(words[i], shown[i]);
+		if (secret_take(s, words[i], shown[i]) != 0 ||
+		    secret_mask(s, words[i], shown[i]) != 0)
 			return -1;
 	}
 	return 0;

@@ -24,7 +24,7 @@ shell_word(const char *name)
 
 /* Whether a \ in "..." quotes the next character. */
 static bool
-special(char c)
+shell_special(char c)
 {
 	return c == '"' || c == '\\' || c == '$' || c == '`';
 }
@@ -44,7 +44,8 @@ take_word(char **to, const char *from)
 		else if (quoted == '\0' && (*from == '\'' || *from == '"'))
 			quoted = *from;
 		else if (*from == '\\' && from[1] != '\0' &&
-		    (quoted == '\0' || (quoted == '"' && special(from[1]))))
+		    (quoted == '\0' ||
+		    (quoted == '"' && shell_special(from[1]))))
 			*at++ = *++from;
 		else
 			*at++ = *from;

@@ -26,7 +26,7 @@ opts_bmap(const struct opts *o)
 }
 
 static bool
-several(unsigned bits)
+bits_several(unsigned bits)
 {
 	return (bits & (bits - 1)) != 0;
 }

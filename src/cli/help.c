@@ -80,7 +80,7 @@ most_used(FILE *out)
 
 /* The text to complete for a word; zsh needs the colon for itself. */
 static const char *
-colon(const struct word *w, const char *text)
+word_colon(const struct word *w, const char *text)
 {
 	return w->name != NULL ? text : "";
 }
@@ -114,7 +114,7 @@ opts_help(FILE *out)
 
 /* Print if|of|..., the operands whose value is a file name. */
 static void
-files(FILE *out)
+help_file_operands(FILE *out)
 {
 	const char *between = "";
 	size_t i;
@@ -149,7 +149,7 @@ has_choices(const struct line *l)
 
 /* Print a text in single quotes, which all three shells understand. */
 static void
-quote(FILE *out, const char *text)
+help_quote(FILE *out, const char *text)
 {
 	fputc('\'', out);
 	for (; *text != '\0'; text++)
@@ -178,7 +178,7 @@ bash_choices(FILE *out)
 }
 
 static void
-bash(FILE *out)
+help_bash(FILE *out)
 {
 	size_t i;
 
@@ -196,7 +196,7 @@ bash(FILE *out)
 	for (i = 0; i < COUNT(options); i++)
 		fprintf(out, "--%s ", options[i].name);
 	fputs("' -- \"$cur\")\n\t\treturn\n\tfi\n\tcase $key in\n\t", out);
-	files(out);
+	help_file_operands(out);
 	fputs(") compopt -o filenames; "
 	    "mapfile -t COMPREPLY < <(compgen -f -- \"$val\"); return;;\n",
 	    out);
@@ -204,7 +204,8 @@ bash(FILE *out)
 		if (i == 0 || strcmp(words[i].operand,
 		    words[i - 1].operand) != 0)
 			fprintf(out, "\t%s) words='", words[i].operand);
-		fprintf(out, "%s%s ", words[i].word, colon(&words[i], ":"));
+		fprintf(out, "%s%s ", words[i].word,
+		    word_colon(&words[i], ":"));
 		if (i + 1 == COUNT(words) || strcmp(words[i].operand,
 		    words[i + 1].operand) != 0)
 			fputs("';;\n", out);
@@ -242,17 +243,17 @@ zsh_row(FILE *out, const char *name, const char *end, const char *help)
 	char row[256];
 
 	snprintf(row, sizeof(row), "%s%s:%s", name, end, help);
-	quote(out, row);
+	help_quote(out, row);
 }
 
 static void
-zsh(FILE *out)
+help_zsh(FILE *out)
 {
 	size_t i, j;
 
 	fputs("#compdef pardd\n_pardd() {\n\tlocal -a names list\n"
 	    "\tif compset -P 1 '(", out);
-	files(out);
+	help_file_operands(out);
 	fputs(")='; then _files; return; fi\n", out);
 	for (i = 0; i < COUNT(words); i = j) {
 		fprintf(out, "\tif compset -P 1 '%s='; then\n"
@@ -260,8 +261,8 @@ zsh(FILE *out)
 		for (j = i; j < COUNT(words) && strcmp(words[i].operand,
 		    words[j].operand) == 0; j++) {
 			fputc(' ', out);
-			zsh_row(out, words[j].word, colon(&words[j], "\\:"),
-			    words[j].help);
+			zsh_row(out, words[j].word,
+			    word_colon(&words[j], "\\:"), words[j].help);
 		}
 		fputs(" )\n\t\t_describe word list; return\n\tfi\n", out);
 	}
@@ -307,7 +308,7 @@ static void
 fish_row(FILE *out, const char *help)
 {
 	fputs(" -d ", out);
-	quote(out, help);
+	help_quote(out, help);
 	fputc('\n', out);
 }
 
@@ -323,7 +324,7 @@ fish_choices(FILE *out, const struct line *l)
 }
 
 static void
-fish(FILE *out)
+help_fish(FILE *out)
 {
 	size_t i;
 
@@ -334,8 +335,8 @@ fish(FILE *out)
 		fish_choices(out, &lines[i]);
 	}
 	for (i = 0; i < COUNT(words); i++) {
-		fprintf(out, "complete -c pardd -a '%s=%s%s'",
-		    words[i].operand, words[i].word, colon(&words[i], ":"));
+		fprintf(out, "complete -c pardd -a '%s=%s%s'", words[i].operand,
+		    words[i].word, word_colon(&words[i], ":"));
 		fish_row(out, words[i].help);
 	}
 	for (i = 0; i < COUNT(options); i++) {
@@ -353,7 +354,8 @@ opts_completion(FILE *out, const char *shell, struct fault *f)
 	static const struct {
 		const char *name;
 		void (*print)(FILE *);
-	} shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
+	} shells[] = { { "bash", help_bash }, { "zsh", help_zsh },
+	    { "fish", help_fish } };
 	size_t i;
 
 	for (i = 0; i < COUNT(shells); i++)

@@ -22,7 +22,7 @@ enum {
 };
 
 static int
-lower(char c)
+hint_lower(char c)
 {
 	return tolower((unsigned char)c);
 }
@@ -47,12 +47,12 @@ hint_distance(const char *a, size_t len, const char *b)
 
 		now[0] = (unsigned)i;
 		for (j = 1; j <= n; j++) {
-			now[j] = last[j - 1] + (lower(a[i - 1]) !=
-			    lower(b[j - 1]));
+			now[j] = last[j - 1] + (hint_lower(a[i - 1]) !=
+			    hint_lower(b[j - 1]));
 			now[j] = MIN(now[j], 1 + MIN(last[j], now[j - 1]));
-			if (i > 1 && j > 1 && lower(a[i - 1]) ==
-			    lower(b[j - 2]) && lower(a[i - 2]) ==
-			    lower(b[j - 1]))
+			if (i > 1 && j > 1 && hint_lower(a[i - 1]) ==
+			    hint_lower(b[j - 2]) && hint_lower(a[i - 2]) ==
+			    hint_lower(b[j - 1]))
 				now[j] = MIN(now[j], 1 + before[j - 2]);
 		}
 	}
@@ -76,7 +76,7 @@ hint_near(const char *word, size_t len, const char *other, unsigned distance)
 static size_t
 without_rate(const char *text, size_t len)
 {
-	if (len > 2 && text[len - 2] == '/' && lower(text[len - 1]) == 's')
+	if (len > 2 && text[len - 2] == '/' && hint_lower(text[len - 1]) == 's')
 		return len - 2;
 	if (len > 2 && strncasecmp(text + len - 2, "ps", 2) == 0)
 		return len - 2;
@@ -95,7 +95,7 @@ right_case(char *text)
 	    strchr("ibIB", unit[1]) == NULL))
 		return;
 	unit[0] = (char)toupper((unsigned char)unit[0]);
-	if (unit[0] != '\0' && lower(unit[1]) == 'i')
+	if (unit[0] != '\0' && hint_lower(unit[1]) == 'i')
 		unit[1] = 'i';
 	else if (unit[0] != '\0' && unit[1] != '\0')
 		unit[1] = 'B';
@@ -105,7 +105,7 @@ right_case(char *text)
 
 /* Turn a fraction of a unit, such as 1.5M, into whole bytes. */
 static bool
-fraction(const char *text, int64_t *value)
+hint_fraction(const char *text, int64_t *value)
 {
 	size_t n = strspn(text, "0123456789"), m;
 	int64_t whole, unit, part, ten = 1;
@@ -143,7 +143,7 @@ hint_number(const char *text, char *to, size_t room)
 		else if (text[i] != ',' && text[i] != '_')
 			to[n++] = text[i];
 	to[n] = '\0';
-	if (fraction(to, &value)) {
+	if (hint_fraction(to, &value)) {
 		snprintf(to, room, "%lld", (long long)value);
 		return true;
 	}
@@ -206,7 +206,7 @@ is_number(const char *value)
 }
 
 static bool
-put(FILE *out, const char *before, const char *value)
+hint_put_operand(FILE *out, const char *before, const char *value)
 {
 	char *word = shell_word(value);
 
@@ -220,7 +220,7 @@ static bool
 put_value(FILE *out, const struct like *like, const char *value)
 {
 	return value != NULL && (like->letter == 'm' || is_number(value)) &&
-	    put(out, like->here, value);
+	    hint_put_operand(out, like->here, value);
 }
 
 /*
@@ -274,7 +274,7 @@ put_option(FILE *out, const char *arg, const char *next, int *i)
 
 /* Translate the whole line.  Returns false if that is not possible. */
 static bool
-put_line(FILE *out, int argc, char *const argv[])
+hint_put_line(FILE *out, int argc, char *const argv[])
 {
 	static const char *const key[NAMES] = { "if=", "of=", "map=" };
 	const char *name[NAMES];
@@ -307,7 +307,7 @@ put_line(FILE *out, int argc, char *const argv[])
 	ok = ok && (n < NAMES || strncmp(name[2], "/dev/", 5) != 0);
 	fputs("pardd", out);
 	for (k = 0; k < n && ok; k++)
-		ok = put(out, key[k], name[k]);
+		ok = hint_put_operand(out, key[k], name[k]);
 	if (ok)
 		fputs(text, out);
 	free(text);
@@ -324,7 +324,7 @@ hint_line(int argc, char *const argv[])
 
 	if (out == NULL)
 		return NULL;
-	ok = put_line(out, argc, argv);
+	ok = hint_put_line(out, argc, argv);
 	if (print_close(out, &text) && ok && strlen(text) <= LINE)
 		return text;
 	free(text);

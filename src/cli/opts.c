@@ -86,7 +86,8 @@ note_add(struct opts *o, const char *text, struct fault *f)
  * Returns false for all others.
  */
 static bool
-listed(struct opts *o, const struct row *row, const char ***list, unsigned **n)
+opts_list_wanted(struct opts *o, const struct row *row, const char ***list,
+    unsigned **n)
 {
 	bool serial = strcmp(row->name, "oserial") == 0;
 
@@ -101,7 +102,7 @@ name_set(struct opts *o, const struct row *row, const char *arg,
 {
 	const char **name = row_member(o, row), **list;
 	unsigned *n;
-	bool many = listed(o, row, &list, &n);
+	bool many = opts_list_wanted(o, row, &list, &n);
 
 	if (*text != '\0' && name == &o->note)
 		return note_add(o, text, f);
@@ -164,7 +165,7 @@ no_operand(const char *arg, size_t len, struct fault *f)
 }
 
 static int
-operand(struct opts *o, const char *arg, struct fault *f)
+opts_operand(struct opts *o, const char *arg, struct fault *f)
 {
 	size_t len = strcspn(arg, "=");
 	const struct row *row = row_find(arg, len);
@@ -191,7 +192,7 @@ operand(struct opts *o, const char *arg, struct fault *f)
 }
 
 static void
-enter(struct opts *o, enum mode mode)
+opts_set_mode(struct opts *o, enum mode mode)
 {
 	if (mode == MODE_VERBOSE)
 		o->verbose++;
@@ -223,7 +224,7 @@ like_letter(char c)
 
 /* Several options in one word: -dvv. */
 static int
-letters(struct opts *o, const char *arg, struct fault *f)
+opts_letters(struct opts *o, const char *arg, struct fault *f)
 {
 	const char *c, *like;
 	size_t i;
@@ -239,7 +240,7 @@ letters(struct opts *o, const char *arg, struct fault *f)
 		if (i == COUNT(options))
 			return fault_set(f, STATUS_USAGE,
 			    "%s: no option -%c; --help lists them", arg, *c);
-		enter(o, options[i].mode);
+		opts_set_mode(o, options[i].mode);
 	}
 	return 0;
 }
@@ -272,28 +273,28 @@ no_option(const char *arg, struct fault *f)
 }
 
 static int
-option(struct opts *o, const char *arg, struct fault *f)
+opts_option(struct opts *o, const char *arg, struct fault *f)
 {
 	static const char completion[] = "completion";
 	size_t n = sizeof(completion) - 1, i;
 
 	if (arg[1] != '-')
-		return letters(o, arg, f);
+		return opts_letters(o, arg, f);
 	for (i = 0; i < COUNT(options); i++)
 		if (strcmp(arg + 2, options[i].name) == 0) {
-			enter(o, options[i].mode);
+			opts_set_mode(o, options[i].mode);
 			return 0;
 		}
 	if (strncmp(arg + 2, completion, n) != 0 ||
 	    (arg[2 + n] != '=' && arg[2 + n] != '\0'))
 		return no_option(arg, f);
-	enter(o, MODE_COMPLETION);
+	opts_set_mode(o, MODE_COMPLETION);
 	o->shell = arg + 2 + n + (arg[2 + n] == '=');
 	return 0;
 }
 
 static void
-defaults(struct opts *o, int argc, char *const argv[])
+opts_defaults(struct opts *o, int argc, char *const argv[])
 {
 	int64_t *value;
 	size_t i;
@@ -308,7 +309,7 @@ defaults(struct opts *o, int argc, char *const argv[])
 
 /* Reduce synonyms to one form. */
 static void
-unify(struct opts *o)
+opts_unify(struct opts *o)
 {
 	if ((o->conv & CONV_NOERROR) != 0 || (o->iflag & FLAG_COE) != 0)
 		o->coe = 1;
@@ -353,8 +354,8 @@ read_words(struct opts *o, struct fault *f)
 			continue;
 		}
 		failed = !ended && arg[0] == '-' && arg[1] != '\0' ?
-		    option(o, arg, bad ? &later : f) :
-		    operand(o, arg, bad ? &later : f);
+		    opts_option(o, arg, bad ? &later : f) :
+		    opts_operand(o, arg, bad ? &later : f);
 		bad = bad || failed != 0;
 	}
 	/* These two answer even if the rest is wrong. */
@@ -379,12 +380,12 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 {
 	const char *wrong;
 
-	defaults(o, argc, argv);
+	opts_defaults(o, argc, argv);
 	if (read_words(o, f) != 0)
 		return other_form(o, f);
 	if (o->mode != MODE_COPY && o->mode != MODE_DRY_RUN)
 		return 0;
-	unify(o);
+	opts_unify(o);
 	wrong = conflict(o);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_USAGE, "%s", wrong);

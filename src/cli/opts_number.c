@@ -15,7 +15,7 @@
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 static bool
-is(const struct row *row, const char *const name[], size_t n)
+row_named(const struct row *row, const char *const name[], size_t n)
 {
 	size_t i;
 
@@ -53,7 +53,7 @@ bytes_parse(struct opts *o, const struct row *row, const char *text,
 
 	o->bytes &= ~flag;
 	if (err != EINVAL || len == 0 || text[len - 1] != 'B' ||
-	    (flag == 0 && !is(row, bytes, COUNT(bytes))))
+	    (flag == 0 && !row_named(row, bytes, COUNT(bytes))))
 		return err;
 	number = strndup(text, len - 1);
 	if (number == NULL)

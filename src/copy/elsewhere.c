@@ -84,7 +84,7 @@ elsewhere_gone(struct io *io)
 
 /* The same if nothing was ever read. */
 static void
-silent(struct io *io)
+error_says_nothing(struct io *io)
 {
 	elsewhere_gone(io);
 	snprintf(io->why, sizeof(io->why), "no answer, wherever it is read");
@@ -94,7 +94,8 @@ enum answer { YES, NO, UNKNOWN };
 
 /* Whether a block can be read: tries up to "most" read before, then others. */
 static enum answer
-ask(struct worker *w, struct lane *lane, struct io *io, unsigned most)
+elsewhere_probe(struct worker *w, struct lane *lane, struct io *io,
+    unsigned most)
 {
 	uint64_t dice = clock_ns() | 1, off;
 	enum answer none = UNKNOWN;
@@ -116,7 +117,7 @@ ask(struct worker *w, struct lane *lane, struct io *io, unsigned most)
 
 /* An unspecific error: the source may not have read the block at all. */
 static bool
-unsaid(const struct io *io)
+error_unexplained(const struct io *io)
 {
 	return io->err == EIO && io->status == 0;
 }
@@ -135,7 +136,7 @@ ask_anywhere(struct worker *w, struct lane *lane, struct io *io, unsigned most)
 		at = elsewhere_random(&dice, (uint64_t)size);
 		if (elsewhere_read(lane, io, lane_off(lane, at)))
 			return YES;
-		if (!unsaid(io))
+		if (!error_unexplained(io))
 			return UNKNOWN;
 	}
 	return NO;
@@ -159,9 +160,10 @@ with_buffer(struct worker *w, struct lane *lane, enum answer (*asks)(struct
 
 /* After so many failed reads in a row: nothing was ever read, nor can be. */
 static bool
-dead(struct worker *w, struct lane *lane, const struct io *io, unsigned failed)
+source_dead(struct worker *w, struct lane *lane, const struct io *io,
+    unsigned failed)
 {
-	return failed % MANY_FIRST == 0 && unsaid(io) &&
+	return failed % MANY_FIRST == 0 && error_unexplained(io) &&
 	    map_totals(&w->job->map).finished == 0 &&
 	    with_buffer(w, lane, ask_anywhere, ASKED_FIRST) == NO;
 }
@@ -185,13 +187,13 @@ elsewhere_feel(struct worker *w, struct lane *lane, struct io *io)
 	if (!late && (!errno_is_medium(io->err) ||
 	    (failed = ++*failing) % MANY != 0))
 		return;
-	answer = with_buffer(w, lane, ask, late ? FEW : ASKED);
+	answer = with_buffer(w, lane, elsewhere_probe, late ? FEW : ASKED);
 	if (answer == NO)
 		elsewhere_gone(io);
 	else if (late && answer == YES)
 		io->err = EIO;
-	else if (!late && answer == UNKNOWN && dead(w, lane, io, failed))
-		silent(io);
+	else if (!late && answer == UNKNOWN && source_dead(w, lane, io, failed))
+		error_says_nothing(io);
 }
 
 void

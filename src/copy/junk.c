@@ -69,7 +69,7 @@ junk_sum(const unsigned char *buf, size_t len)
 
 /* lock: the next known block with another sum, or NULL. */
 static const struct sample *
-other_known(struct junk *j, uint64_t sum)
+junk_other_known(struct junk *j, uint64_t sum)
 {
 	const struct sample *s;
 	size_t i;
@@ -84,7 +84,7 @@ other_known(struct junk *j, uint64_t sum)
 
 /* lock */
 static void
-know(struct junk *j, const struct sample *s)
+junk_know_block(struct junk *j, const struct sample *s)
 {
 	size_t i;
 
@@ -99,13 +99,13 @@ void
 junk_know(struct junk *j, const struct sample *s)
 {
 	pthread_mutex_lock(&j->lock);
-	know(j, s);
+	junk_know_block(j, s);
 	pthread_mutex_unlock(&j->lock);
 }
 
 /* lock: whether a read elsewhere has just begun or ended with this block. */
 static bool
-came_late(const struct junk *j, const struct sample *s)
+junk_came_late(const struct junk *j, const struct sample *s)
 {
 	size_t i, n = j->lates < JUNK_LATE ? j->lates : JUNK_LATE;
 
@@ -123,7 +123,7 @@ struct look {
 
 /* Returns false if it has no whole block. */
 static bool
-look_at(const struct worker *w, const struct io *io, struct look *l)
+junk_look_at(const struct worker *w, const struct io *io, struct look *l)
 {
 	const size_t block = w->job->p->sector;
 	const uint64_t from = lane_place(&w->src, io->off);
@@ -148,7 +148,7 @@ look_at(const struct worker *w, const struct io *io, struct look *l)
  * known block that is right.
  */
 static void
-drop(struct junk *j, size_t n, uint64_t known)
+junk_drop(struct junk *j, size_t n, uint64_t known)
 {
 	size_t i, kept = 0, asked = 0;
 
@@ -166,7 +166,7 @@ drop(struct junk *j, size_t n, uint64_t known)
  * workers that hold too many run a check, one after the other.
  */
 static void
-hold(struct junk *j, const struct held *h)
+junk_hold(struct junk *j, const struct held *h)
 {
 	struct seg *seg;
 	size_t i;
@@ -185,25 +185,25 @@ hold(struct junk *j, const struct held *h)
 
 /* lock: record a read; whether a known block is to be read because of it. */
 static bool
-note(struct junk *j, const struct look *l, const struct held *h)
+junk_note(struct junk *j, const struct look *l, const struct held *h)
 {
-	bool doubtful = l->repeats || came_late(j, &l->first) ||
-	    came_late(j, &l->last);
+	bool doubtful = l->repeats || junk_came_late(j, &l->first) ||
+	    junk_came_late(j, &l->last);
 
-	know(j, &l->first);
+	junk_know_block(j, &l->first);
 	j->late[j->lates++ % JUNK_LATE] = l->first;
 	j->late[j->lates++ % JUNK_LATE] = l->last;
-	if (!doubtful || other_known(j, h->sum) == NULL)
+	if (!doubtful || junk_other_known(j, h->sum) == NULL)
 		return false;
 	if (j->errors == 0 && j->helds == MANY)
 		memmove(j->held, j->held + 1, --j->helds * sizeof(*j->held));
-	hold(j, h);
+	junk_hold(j, h);
 	return j->errors > j->believed || (j->errors > 0 && j->helds >= MANY);
 }
 
 /* A known block that can confirm what is held first; false: all is. */
 static bool
-choose(struct junk *j, struct sample *known, struct held *first)
+junk_choose(struct junk *j, struct sample *known, struct held *first)
 {
 	bool some;
 
@@ -211,7 +211,7 @@ choose(struct junk *j, struct sample *known, struct held *first)
 	some = j->asked > 0;
 	if (some) {
 		*first = j->held[0];
-		*known = *other_known(j, first->sum);
+		*known = *junk_other_known(j, first->sum);
 	}
 	pthread_mutex_unlock(&j->lock);
 	return some;
@@ -222,12 +222,13 @@ choose(struct junk *j, struct sample *known, struct held *first)
  * change.  If none can be read, that is the concern of who judges errors.
  */
 static bool
-as_before(struct worker *w, struct io *io, struct sample *known,
+junk_as_before(struct worker *w, struct io *io, struct sample *known,
     struct held *first)
 {
 	unsigned i, other = 0;
 
-	for (i = 0; i < TRIES && choose(&w->job->junk, known, first); i++) {
+	for (i = 0; i < TRIES && junk_choose(&w->job->junk, known, first);
+	    i++) {
 		io->off = lane_off(&w->src, known->at);
 		io->done = 0;
 		io->err = io->status = 0;
@@ -243,7 +244,7 @@ as_before(struct worker *w, struct io *io, struct sample *known,
 
 /* Confirm all that is held; returns false, and the first, if it is junk. */
 static bool
-confirm(struct worker *w, struct held *first)
+junk_confirm(struct worker *w, struct held *first)
 {
 	struct junk *j = &w->job->junk;
 	struct io io = { .op = OP_READ, .len = w->job->p->sector,
@@ -260,10 +261,10 @@ confirm(struct worker *w, struct held *first)
 	errors = j->errors;
 	while (right && j->asked > 0) {
 		pthread_mutex_unlock(&j->lock);
-		right = as_before(w, &io, &known, first);
+		right = junk_as_before(w, &io, &known, first);
 		pthread_mutex_lock(&j->lock);
 		if (right)
-			drop(j, j->asked, known.sum);
+			junk_drop(j, j->asked, known.sum);
 	}
 	j->asked = 0;
 	if (right)
@@ -290,19 +291,19 @@ junk_feel(struct worker *w, struct io *io, enum seg_status was)
 	struct junk *j = &w->job->junk;
 	struct held h = { { io->off, io->done, was }, 0 };
 	struct look l;
-	bool whole = look_at(w, io, &l), ask = false, right = true;
+	bool whole = junk_look_at(w, io, &l), ask = false, right = true;
 
 	pthread_mutex_lock(&j->lock);
 	if (whole) {
 		h.sum = l.first.sum;
-		ask = note(j, &l, &h);
+		ask = junk_note(j, &l, &h);
 	}
 	j->errors += io->err != 0 && io->err != ECANCELED;
 	pthread_mutex_unlock(&j->lock);
 	if (!ask)
 		return true;
 	pthread_mutex_lock(&j->look);
-	right = confirm(w, &h);
+	right = junk_confirm(w, &h);
 	pthread_mutex_unlock(&j->look);
 	if (!right)
 		junk_say(io, h.sum);
@@ -326,7 +327,7 @@ junk_last(struct worker *w, struct io *io)
 {
 	struct held first;
 
-	if (!junk_held(w->job) || confirm(w, &first))
+	if (!junk_held(w->job) || junk_confirm(w, &first))
 		return true;
 	io->off = first.seg.off;
 	io->len = (size_t)first.seg.len;

@@ -34,7 +34,7 @@ enum {
 
 /* The offset in the source of the next byte to read. */
 static uint64_t
-place(const struct worker *w, const struct piece *pc)
+piece_source_offset(const struct worker *w, const struct piece *pc)
 {
 	return lane_place(&w->src, pc->seg.off + pc->good);
 }
@@ -48,7 +48,7 @@ read_at(struct worker *w, const struct piece *pc, size_t len, enum care care)
 
 /* The same, after a larger read has failed. */
 static struct io
-read_part(struct worker *w, const struct piece *pc, size_t len)
+piece_read_part(struct worker *w, const struct piece *pc, size_t len)
 {
 	struct io io = read_at(w, pc, len, CAREFULLY);
 
@@ -58,19 +58,19 @@ read_part(struct worker *w, const struct piece *pc, size_t len)
 
 /* Read a single block of a piece, up to retries= times more if it fails. */
 static struct io
-read_block(struct worker *w, const struct piece *pc, size_t len)
+piece_read_block(struct worker *w, const struct piece *pc, size_t len)
 {
 	int64_t left = w->job->p->opts->retries;
-	struct io io = read_part(w, pc, len);
+	struct io io = piece_read_part(w, pc, len);
 
 	while (errno_is_medium(io.err) && left-- > 0 && !w->job->stop)
-		io = read_part(w, pc, len);
+		io = piece_read_part(w, pc, len);
 	return io;
 }
 
 /* Make the reads one step larger, if position and length allow it. */
 static size_t
-coarser(size_t step, uint64_t pos, size_t len)
+step_coarser(size_t step, uint64_t pos, size_t len)
 {
 	while (step < len / FAN && pos % (step * FAN) == 0)
 		step *= FAN;
@@ -85,17 +85,17 @@ static size_t
 whole_block(const struct worker *w, struct piece *pc)
 {
 	const struct plan *p = w->job->p;
-	size_t over = (size_t)(place(w, pc) % p->block), left;
+	size_t over = (size_t)(piece_source_offset(w, pc) % p->block), left;
 
 	pc->good -= over < pc->good ? over : pc->good;
 	left = (size_t)pc->seg.len - pc->good;
-	over = p->block - (size_t)(place(w, pc) % p->block);
+	over = p->block - (size_t)(piece_source_offset(w, pc) % p->block);
 	return over < left ? over : left;
 }
 
 /* Give up a block: zeros in the buffer, BAD in the map. */
 static int
-lose(struct worker *w, struct piece *pc, size_t n)
+piece_lose_block(struct worker *w, struct piece *pc, size_t n)
 {
 	if (map_settle(&w->job->map, pc->seg.off + pc->good, n, BAD) != 0)
 		return ENOMEM;
@@ -114,7 +114,7 @@ next_read(const struct worker *w, const struct piece *pc, size_t step,
     uint64_t hint, bool *probe)
 {
 	const struct plan *p = w->job->p;
-	uint64_t at = place(w, pc);
+	uint64_t at = piece_source_offset(w, pc);
 	size_t left = (size_t)pc->seg.len - pc->good;
 	size_t n = step - (size_t)(at % step);
 
@@ -143,7 +143,7 @@ next_read(const struct worker *w, const struct piece *pc, size_t step,
  * wanted, even if the copy is being stopped because of another one.
  */
 static enum got
-salvage(struct worker *w, struct piece *pc, uint64_t hint)
+piece_salvage(struct worker *w, struct piece *pc, uint64_t hint)
 {
 	const struct plan *p = w->job->p;
 	size_t len = (size_t)pc->seg.len, step = p->block, n;
@@ -154,15 +154,16 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 		step *= FAN;
 	while (pc->good < len && !(w->job->stop && p->opts->coe != 0)) {
 		n = next_read(w, pc, step, hint, &probe);
-		io = n > p->block ? read_part(w, pc, n) :
-		    read_block(w, pc, n);
+		io = n > p->block ? piece_read_part(w, pc, n) :
+		    piece_read_block(w, pc, n);
 		pc->good += io.done;
 		if (io.err == 0 && io.done < n)
 			return ENDED;
 		if (io.err == 0) {
 			trust = trust && !probe;
 			hint = trust ? hint : NOWHERE;
-			step = coarser(step, place(w, pc), len);
+			step = step_coarser(step, piece_source_offset(w, pc),
+			    len);
 			continue;
 		}
 		if (errno_is_medium(io.err) && n > p->block) {
@@ -173,7 +174,7 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 		if (errno_is_medium(io.err))
 			n = whole_block(w, pc);
 		if (errno_is_medium(io.err) && p->opts->coe != 0)
-			io.err = lose(w, pc, n);
+			io.err = piece_lose_block(w, pc, n);
 		if (io.err != 0) {
 			transfer_fail_read(w, &io);
 			return CUT;
@@ -184,7 +185,7 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 }
 
 static enum got
-took(struct worker *w, struct piece *pc, struct io *io)
+piece_take_turn(struct worker *w, struct piece *pc, struct io *io)
 {
 	struct job *job = w->job;
 	enum got got = WHOLE;
@@ -194,7 +195,7 @@ took(struct worker *w, struct piece *pc, struct io *io)
 	if (io->err == 0 && io->done < pc->seg.len) {
 		got = ENDED;
 	} else if (errno_is_medium(io->err) && !job->p->src->is.streamed) {
-		got = salvage(w, pc, transfer_hint(io));
+		got = piece_salvage(w, pc, transfer_hint(io));
 	} else if (io->err != 0) {
 		transfer_fail_read(w, io);
 		got = CUT;
@@ -209,7 +210,7 @@ took(struct worker *w, struct piece *pc, struct io *io)
 void
 piece_took(struct worker *w, struct piece *pc, struct io *io)
 {
-	pc->got = took(w, pc, io);
+	pc->got = piece_take_turn(w, pc, io);
 	if (w->job->p->used != NULL && w->job->p->used->masks)
 		used_mask(w->job->p, pc->seg.off, w->buf, pc->good);
 	w->job->read += pc->good - pc->lost;
@@ -237,7 +238,7 @@ claim_in_zone(struct worker *w, struct seg *got)
 }
 
 static int
-claim(struct worker *w, struct piece *pc)
+piece_claim_range(struct worker *w, struct piece *pc)
 {
 	struct job *job = w->job;
 
@@ -256,7 +257,7 @@ piece_claim(struct worker *w, struct piece *pc)
 	int claimed;
 
 	*pc = (struct piece){ .got = NOTHING };
-	claimed = claim(w, pc);
+	claimed = piece_claim_range(w, pc);
 	if (claimed < 0)
 		transfer_fail_map(w->job);
 	return claimed > 0;
@@ -267,7 +268,7 @@ piece_claim(struct worker *w, struct piece *pc)
  * assigns positions, so that nobody claims one past the end.
  */
 static void
-fetch(struct worker *w, struct piece *pc)
+piece_fetch(struct worker *w, struct piece *pc)
 {
 	struct job *job = w->job;
 	bool streamed = job->p->src->is.streamed;
@@ -344,7 +345,7 @@ piece_note(struct worker *w, uint64_t off, size_t len)
 
 /* Write a piece as plan->store says. */
 static bool
-put(struct worker *w, uint64_t off, size_t len)
+piece_write(struct worker *w, uint64_t off, size_t len)
 {
 	if (w->job->p->store == STORE_DIFFERING)
 		return sparing_spare(w, off, len);
@@ -353,7 +354,7 @@ put(struct worker *w, uint64_t off, size_t len)
 }
 
 static bool
-store(struct worker *w, struct piece *pc)
+piece_store(struct worker *w, struct piece *pc)
 {
 	struct job *job = w->job;
 	bool ok, spare = false, streamed = job->p->dst->is.streamed;
@@ -371,7 +372,7 @@ store(struct worker *w, struct piece *pc)
 	if (ok && len > 0 && pc->got != CUT)
 		ok = ranges_known(job, off, w->buf, len, &spare);
 	if (ok && len > 0 && !spare)
-		ok = put(w, off, len);
+		ok = piece_write(w, off, len);
 	if (streamed && ok && pc->got != CUT)
 		turn_pass(&job->turn, off + pc->good);
 	else if (streamed)
@@ -407,13 +408,13 @@ piece_copy(struct worker *w)
 	struct piece pc;
 	bool stored;
 
-	fetch(w, &pc);
+	piece_fetch(w, &pc);
 	if (pc.got == NOTHING)
 		return false;
 	if (pc.hole)
 		return sparse_hole(w, &pc.seg);
 	piece_lend(w, &pc, &lent);
-	stored = store(w, &pc);
+	stored = piece_store(w, &pc);
 	hash_wait(w->job->p->hash, &lent);
 	return piece_done(w, &pc, stored);
 }

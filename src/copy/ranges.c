@@ -63,7 +63,7 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 
 /* Whether the ranges are whole blocks of an end whose copy begins at off. */
 static bool
-whole_blocks(const struct digest_table *t, const struct endpoint *ep,
+ranges_whole_blocks(const struct digest_table *t, const struct endpoint *ep,
     uint64_t off)
 {
 	uint32_t block = ep->geo.block;
@@ -81,8 +81,8 @@ blocks_fit(const struct digest_table *t, const struct plan *p, struct fault *f)
 	const char *name = p->opts->base != NULL ? p->opts->base :
 	    p->opts->manifest;
 	const struct endpoint *ep =
-	    !whole_blocks(t, p->dst, p->dst_off) ? p->dst :
-	    !whole_blocks(t, p->src, p->src_off) ? p->src : NULL;
+	    !ranges_whole_blocks(t, p->dst, p->dst_off) ? p->dst :
+	    !ranges_whole_blocks(t, p->src, p->src_off) ? p->src : NULL;
 
 	if (ep != NULL)
 		return fault_set(f, STATUS_REFUSED, "the ranges of %s are not "
@@ -347,7 +347,7 @@ as_before(struct manifest *m, uint64_t off, const unsigned char *buf,
 
 /* Whether part of this was unreadable and is zeros. */
 static bool
-lost(struct job *job, uint64_t off, size_t len)
+range_lost(struct job *job, uint64_t off, size_t len)
 {
 	struct seg s;
 
@@ -375,7 +375,7 @@ ranges_note(struct job *job, uint64_t off, const unsigned char *buf, size_t len)
 {
 	struct ranges *r = job->p->ranges;
 
-	if (r == NULL || !r->notes || lost(job, off, len))
+	if (r == NULL || !r->notes || range_lost(job, off, len))
 		return 0;
 	return r->maps ? note_mapped(r, job->p, off, buf, len) :
 	    digest_table_note(&r->noted, off, buf, len);
@@ -392,7 +392,7 @@ ranges_known(struct job *job, uint64_t off, const unsigned char *buf,
 	*spare = false;
 	if (r == NULL || (!r->checks && !r->spares))
 		return true;
-	same = !lost(job, off, len) && as_before(&r->base, off, buf, len);
+	same = !range_lost(job, off, len) && as_before(&r->base, off, buf, len);
 	*spare = same && r->spares;
 	if (*spare)
 		job->spared += len;

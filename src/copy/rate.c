@@ -28,7 +28,7 @@ rate_set(struct rate *r, uint64_t bytes)
 
 /* The time in ns that len bytes take. */
 static uint64_t
-price(uint64_t len, uint64_t bytes)
+rate_price(uint64_t len, uint64_t bytes)
 {
 	uint64_t ns;
 
@@ -48,7 +48,7 @@ rate_due(struct rate *r, uint64_t len)
 		return RATE_LOOK;
 	if (bytes == 0)
 		return 0;
-	cost = price(len, bytes);
+	cost = rate_price(len, bytes);
 	do {
 		now = clock_ns();
 		from = now > cost + LATE ? now - cost - LATE : 0;

@@ -11,7 +11,7 @@
 enum { STEP = 1 << 30 };	/* bytes; a signal waits for one step */
 
 static int
-share(struct job *job)
+reflink_range(struct job *job)
 {
 	const struct plan *p = job->p;
 	uint64_t off, n;
@@ -34,7 +34,7 @@ share(struct job *job)
 
 /* The reason in plain words, or NULL. */
 static const char *
-reason(int err)
+reflink_refusal(int err)
 {
 	switch (err) {
 	case EXDEV:
@@ -55,13 +55,13 @@ reflink_run(struct job *job)
 {
 	const struct plan *p = job->p;
 	struct fault f;
-	int err = share(job);
+	int err = reflink_range(job);
 
 	if (err == 0 || (p->opts->reflink & REFLINK_ALWAYS) == 0)
 		return;
 	fault_errno(&f, err, "reflink=always: %s", p->dst->name);
-	if (reason(err) != NULL)
+	if (reflink_refusal(err) != NULL)
 		fault_set(&f, f.status, "reflink=always: %s: %s", p->dst->name,
-		    reason(err));
+		    reflink_refusal(err));
 	job_fail(job, &f);
 }

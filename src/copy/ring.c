@@ -100,7 +100,7 @@ to_ready(struct queue *q, struct slot *s)
 }
 
 static void
-written(struct queue *q, struct slot *s, bool stored)
+slot_written(struct queue *q, struct slot *s, bool stored)
 {
 	piece_done(q->w, &s->pc, stored);
 	if (hash_taken(q->w->job->p->hash, &s->lent)) {
@@ -114,7 +114,7 @@ written(struct queue *q, struct slot *s, bool stored)
 
 /* Make slots idle that the digests have finished with. */
 static void
-collect(struct queue *q)
+queue_collect(struct queue *q)
 {
 	struct hash *hash = q->w->job->p->hash;
 	struct slot **at = &q->lent, *s;
@@ -130,7 +130,7 @@ collect(struct queue *q)
 }
 
 static void
-ended(struct queue *q, struct slot *s)
+slot_ended(struct queue *q, struct slot *s)
 {
 	bool stored;
 
@@ -139,7 +139,7 @@ ended(struct queue *q, struct slot *s)
 		to_ready(q, s);
 	} else {
 		stored = transfer_wrote(q->w, &s->io);
-		written(q, s, stored);
+		slot_written(q, s, stored);
 	}
 }
 
@@ -147,12 +147,13 @@ ended(struct queue *q, struct slot *s)
 static void
 write_in_parts(struct queue *q, struct slot *s, size_t len)
 {
-	written(q, s, sparse_write(q->w, s->pc.seg.off, len));
+	slot_written(q, s, sparse_write(q->w, s->pc.seg.off, len));
 }
 
 /* Submit the request of a slot, or carry it out at once. */
 static void
-start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
+slot_start(struct queue *q, struct slot *s, struct lane *lane,
+    struct window *win)
 {
 	struct io_uring_sqe sqe[URING_LARGE] = { 0 };
 
@@ -163,7 +164,7 @@ start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
 		q->uring.library[lane == &q->w->dst].busy++;
 	} else {
 		lane_transfer(lane, &s->io);
-		ended(q, s);
+		slot_ended(q, s);
 		return;
 	}
 	window_start(win);
@@ -180,7 +181,7 @@ start_read(struct queue *q, const struct piece *pc)
 	s->pc = *pc;
 	s->io = (struct io){ .op = OP_READ, .buf = s->buf,
 		.off = pc->seg.off, .len = (size_t)pc->seg.len };
-	start(q, s, &q->w->src, &q->reads);
+	slot_start(q, s, &q->w->src, &q->reads);
 }
 
 static void
@@ -200,16 +201,16 @@ start_write(struct queue *q)
 		.off = s->pc.seg.off, .len = len };
 	noted = piece_note(q->w, s->pc.seg.off, len);
 	if (len == 0 || !noted)
-		written(q, s, noted);
+		slot_written(q, s, noted);
 	else if (sparse_wanted(q->w->job->p))
 		write_in_parts(q, s, len);
 	else
-		start(q, s, &q->w->dst, &q->writes);
+		slot_start(q, s, &q->w->dst, &q->writes);
 }
 
 /* Put back the piece that is held, so that the digests do not wait for it. */
 static void
-let_go(struct queue *q)
+queue_release_held(struct queue *q)
 {
 	if (q->due > 0) {
 		hash_stop(q->w->job->p->hash);
@@ -224,7 +225,7 @@ let_go(struct queue *q)
  * requests in flight are served.
  */
 static bool
-next_piece(struct queue *q, struct piece *pc)
+queue_next_piece(struct queue *q, struct piece *pc)
 {
 	struct job *job = q->w->job;
 	uint64_t len;
@@ -240,7 +241,7 @@ next_piece(struct queue *q, struct piece *pc)
 		q->due = rate_wait(&job->rate, len, job->halt) ? 0 : 1;
 	if (q->due > 0) {
 		if (job->stop)
-			let_go(q);
+			queue_release_held(q);
 		return false;
 	}
 	*pc = q->held;
@@ -249,17 +250,17 @@ next_piece(struct queue *q, struct piece *pc)
 
 /* Fill both windows; false if nothing is in flight any more. */
 static bool
-fill(struct queue *q)
+queue_fill(struct queue *q)
 {
 	struct piece pc;
 
-	collect(q);
+	queue_collect(q);
 	for (;;) {
 		while (q->ready != NULL && !window_full(&q->writes))
 			start_write(q);
 		if (q->idle == NULL || window_full(&q->reads) ||
 		    q->busy >= q->reads.size + q->writes.size ||
-		    !next_piece(q, &pc))
+		    !queue_next_piece(q, &pc))
 			break;
 		if (pc.hole) {
 			q->w->buf = q->idle->buf;	/* an idle slot's */
@@ -273,20 +274,20 @@ fill(struct queue *q)
 
 /* A request has completed. */
 static void
-back(struct queue *q, struct slot *s)
+queue_put_back(struct queue *q, struct slot *s)
 {
 	window_end(s->state == READING ? &q->reads : &q->writes,
 	    clock_ns() - s->start);
-	ended(q, s);
+	slot_ended(q, s);
 }
 
 static void
-reap(struct queue *q, struct slot *s, int result)
+queue_reap(struct queue *q, struct slot *s, int result)
 {
 	struct lane *lane = s->state == READING ? &q->w->src : &q->w->dst;
 
 	lane_finish(lane, &s->io, result);
-	back(q, s);
+	queue_put_back(q, s);
 }
 
 static struct slot *
@@ -303,7 +304,7 @@ take_ended(struct queue *q)
 	bool any = false;
 
 	while ((io = uring_ended(&q->uring)) != NULL) {
-		back(q, slot_of(io));
+		queue_put_back(q, slot_of(io));
 		any = true;
 	}
 	return any;
@@ -311,13 +312,13 @@ take_ended(struct queue *q)
 
 /* Take all completions. */
 static void
-take(struct queue *q)
+queue_take_completions(struct queue *q)
 {
 	void *slot;
 	int result;
 
 	while (uring_next(&q->uring, &slot, &result))
-		reap(q, slot, result);
+		queue_reap(q, slot, result);
 	take_ended(q);
 }
 
@@ -326,7 +327,7 @@ take(struct queue *q)
  * tick of a library.  Returns 0, or an errno value if the ring itself fails.
  */
 static int
-await(struct queue *q)
+queue_await(struct queue *q)
 {
 	if (q->due > 0)
 		return uring_wait(&q->uring, MIN(q->due, RATE_LOOK));
@@ -334,14 +335,14 @@ await(struct queue *q)
 }
 
 static unsigned
-in_flight(const struct queue *q)
+queue_in_flight(const struct queue *q)
 {
 	return q->reads.busy + q->writes.busy;
 }
 
 /* Finish the requests of libraries without a ring. */
 static void
-drain(struct queue *q)
+queue_drain(struct queue *q)
 {
 	do
 		take_ended(q);
@@ -355,19 +356,19 @@ drain(struct queue *q)
  * requests it has not begun end with this thread, before the buffers are freed.
  */
 static void
-give_up(struct queue *q, int err)
+queue_ring_failed(struct queue *q, int err)
 {
 	struct fault f;
 	unsigned i, left;
 
 	job_stop(q->w->job);
-	let_go(q);
+	queue_release_held(q);
 	hash_stop(q->w->job->p->hash);
-	drain(q);
-	while (in_flight(q) > 0 && await(q) == 0)
-		take(q);
+	queue_drain(q);
+	while (queue_in_flight(q) > 0 && queue_await(q) == 0)
+		queue_take_completions(q);
 	left = uring_unsubmitted(&q->uring);
-	left = in_flight(q) > left ? in_flight(q) - left : 0;
+	left = queue_in_flight(q) > left ? queue_in_flight(q) - left : 0;
 	if (left > 0)
 		fault_errno(&f, err, "io_uring, with %u requests still under "
 		    "way", left);
@@ -384,15 +385,15 @@ give_up(struct queue *q, int err)
 
 /* Remove the polls of lanes that are about to be detached. */
 static void
-disarm(struct queue *q)
+queue_disarm(struct queue *q)
 {
 	uring_disarm(&q->uring);
-	while (uring_armed(&q->uring) && await(q) == 0)
-		take(q);
+	while (uring_armed(&q->uring) && queue_await(q) == 0)
+		queue_take_completions(q);
 }
 
 static void
-harvest(struct queue *q)
+queue_harvest(struct queue *q)
 {
 	uint64_t t;
 	int err;
@@ -400,12 +401,12 @@ harvest(struct queue *q)
 	if (take_ended(q))
 		return;
 	uring_arm(&q->uring);
-	err = await(q);
+	err = queue_await(q);
 	if (err != 0) {
-		give_up(q, err);
+		queue_ring_failed(q, err);
 		return;
 	}
-	take(q);
+	queue_take_completions(q);
 	t = clock_ns();
 	if (t > q->again)
 		begin_small(q, t);
@@ -433,14 +434,14 @@ ring_work(struct queue *q)
 	int err = uring_enable(&q->uring);
 
 	if (err != 0)
-		give_up(q, err);
+		queue_ring_failed(q, err);
 	begin_small(q, clock_ns());
-	while (!q->broken && fill(q))
-		if (in_flight(q) > 0 || q->lent == NULL)
-			harvest(q);
+	while (!q->broken && queue_fill(q))
+		if (queue_in_flight(q) > 0 || q->lent == NULL)
+			queue_harvest(q);
 		else
 			wait_taker(q);
-	disarm(q);
+	queue_disarm(q);
 }
 
 /*
@@ -448,7 +449,7 @@ ring_work(struct queue *q)
  * with qd= it is half of them always.
  */
 static struct window
-window(const struct plan *p, const struct endpoint *ep)
+queue_window(const struct plan *p, const struct endpoint *ep)
 {
 	unsigned half = p->slots / 2;
 
@@ -470,8 +471,8 @@ ring_new(struct worker *w, unsigned char *bufs, size_t stride, unsigned slots,
 	q->w = w;
 	q->slots = slots;
 	q->uring.wide = w->job->p->src->is.wide || w->job->p->dst->is.wide;
-	q->reads = window(w->job->p, w->job->p->src);
-	q->writes = window(w->job->p, w->job->p->dst);
+	q->reads = queue_window(w->job->p, w->job->p->src);
+	q->writes = queue_window(w->job->p, w->job->p->dst);
 	q->last = &q->ready;
 	q->uring.library[0].lane = &w->src;
 	q->uring.library[1].lane = &w->dst;

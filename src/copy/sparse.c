@@ -45,7 +45,7 @@ static const uint64_t step_time = 200000000;	/* ns; how long a signal has to
 
 /* The source's extent at off; if unknown, data. */
 static struct extent
-ask(const struct worker *w, uint64_t off)
+source_extent(const struct worker *w, uint64_t off)
 {
 	struct extent x;
 
@@ -61,7 +61,7 @@ extent_at(struct worker *w, uint64_t off)
 	struct extent *x = &w->job->extent;
 
 	if (off < x->off || off - x->off >= x->len)
-		*x = ask(w, off);
+		*x = source_extent(w, off);
 	return *x;
 }
 
@@ -69,7 +69,7 @@ extent_at(struct worker *w, uint64_t off)
  * Find the part of a hole between off and end that can be zeroed; false: none.
  */
 static bool
-zeroable(const struct worker *w, const struct extent *x, uint64_t off,
+hole_zeroable(const struct worker *w, const struct extent *x, uint64_t off,
     uint64_t end, struct seg *got)
 {
 	const struct plan *p = w->job->p;
@@ -97,7 +97,7 @@ data_end(struct worker *w, uint64_t off, uint64_t end)
 
 	while (off < end) {
 		x = extent_at(w, off);
-		if (zeroable(w, &x, off, UINT64_MAX, &hole))
+		if (hole_zeroable(w, &x, off, UINT64_MAX, &hole))
 			return hole.off < end ? hole.off : end;
 		off = x.off + x.len;
 	}
@@ -118,7 +118,7 @@ sparse_claim(struct worker *w, struct seg *got, bool *is_hole)
 	if (!job->stop && map_peek(&job->map, &next)) {
 		end = next.off + next.len;
 		x = extent_at(w, next.off);
-		*is_hole = zeroable(w, &x, next.off, end, &hole) &&
+		*is_hole = hole_zeroable(w, &x, next.off, end, &hole) &&
 		    hole.off == next.off;
 		if (*is_hole)
 			end = hole.off + hole.len;
@@ -134,7 +134,7 @@ sparse_claim(struct worker *w, struct seg *got, bool *is_hole)
 
 /* Zeroed bytes count as written. */
 static void
-count(struct job *job, uint64_t len)
+zeros_count(struct job *job, uint64_t len)
 {
 	job->written += len;
 	job->zeroed += len;
@@ -149,7 +149,7 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 {
 	switch (transfer_zero(w, off + at, len)) {
 	case 0:
-		count(w->job, len);
+		zeros_count(w->job, len);
 		return true;
 	case EOPNOTSUPP:
 		if (w->job->p->store != STORE_SPARSE)
@@ -165,7 +165,7 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
  * may have are those of a range without data, whose time says nothing.
  */
 static void
-learn(struct worker *w, uint64_t n, uint64_t took)
+zero_step_adapt(struct worker *w, uint64_t n, uint64_t took)
 {
 	uint64_t most = MIN(n, STEP_MOST / GROWTH) * GROWTH, step = most;
 
@@ -235,7 +235,7 @@ zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves,
 	start = clock_ns();
 	switch (transfer_zero(w, off, n)) {
 	case 0:
-		learn(w, n, clock_ns() - start);
+		zero_step_adapt(w, n, clock_ns() - start);
 		*made = n;
 		return n;
 	case EOPNOTSUPP:
@@ -259,7 +259,7 @@ sparse_hole(struct worker *w, const struct seg *hole)
 
 	for (; off < end && ok && !job->stop; off += n) {
 		n = zero_some(w, off, end - off, &moves, &made);
-		count(job, made);
+		zeros_count(job, made);
 		job->read += n;
 		job->holes += n;
 		ok = n > 0 && transfer_settle(w, off, n, FINISHED);
@@ -349,7 +349,7 @@ run_of_extent(const struct worker *w, uint64_t off, size_t at, size_t len,
     bool *zero)
 {
 	const struct plan *p = w->job->p;
-	struct extent x = ask(w, off + at);
+	struct extent x = source_extent(w, off + at);
 	uint64_t end = x.off + x.len, all = off + len;
 
 	end = end < all ? end : all;

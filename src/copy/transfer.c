@@ -82,7 +82,7 @@ transfer_settle(struct worker *w, uint64_t off, uint64_t len,
 
 /* Do a request, and note if it has kept its buffer. */
 static void
-transfer(struct lane *lane, struct worker *w, struct io *io)
+transfer_once(struct lane *lane, struct worker *w, struct io *io)
 {
 	lane_transfer(lane, io);
 	if (!io->buf_in_use)
@@ -99,7 +99,7 @@ transfer_read(struct worker *w, uint64_t off, size_t at, size_t len,
 		.off = off + at, .len = len, .careful = care == CAREFULLY,
 		.lasting = true };
 
-	transfer(&w->src, w, &io);
+	transfer_once(&w->src, w, &io);
 	return io;
 }
 
@@ -146,7 +146,7 @@ transfer_wrote(struct worker *w, struct io *io)
 		io->buf += io->done;
 		io->off += io->done;
 		io->len -= io->done;
-		transfer(&w->dst, w, io);
+		transfer_once(&w->dst, w, io);
 	}
 	job->written += io->done;
 	if (io->err != 0)
@@ -159,7 +159,7 @@ transfer_wrote(struct worker *w, struct io *io)
  * conv=sync pads is for all of them.
  */
 static size_t
-padding(const struct worker *w, uint64_t end)
+transfer_padding(const struct worker *w, uint64_t end)
 {
 	const struct plan *p = w->job->p;
 	uint64_t data;
@@ -177,11 +177,11 @@ transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
 {
 	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
 		.off = off + at, .len = len, .lasting = true,
-		.padding = padding(w, off + at + len) };
+		.padding = transfer_padding(w, off + at + len) };
 	bool wrote;
 
 	transfer_begin(w);
-	transfer(&w->dst, w, &io);
+	transfer_once(&w->dst, w, &io);
 	wrote = transfer_wrote(w, &io);
 	transfer_end(w);
 	return wrote;
@@ -191,10 +191,10 @@ int
 transfer_zero(struct worker *w, uint64_t off, uint64_t len)
 {
 	struct io io = { .op = OP_ZERO, .off = off, .len = (size_t)len,
-		.padding = padding(w, off + len) };
+		.padding = transfer_padding(w, off + len) };
 
 	transfer_begin(w);
-	transfer(&w->dst, w, &io);
+	transfer_once(&w->dst, w, &io);
 	if (io.err != 0 && io.err != EOPNOTSUPP)
 		transfer_fail_write(w, &io);
 	transfer_end(w);

@@ -51,7 +51,7 @@ look_with(struct look *l, struct endpoint *ep, uint64_t origin, uint32_t grain,
 }
 
 static bool
-look_at_target(struct look *l, const struct plan *p, size_t most)
+trust_open_target(struct look *l, const struct plan *p, size_t most)
 {
 	struct fault f;
 
@@ -83,7 +83,7 @@ look_end(struct look *l)
 
 /* Read the bytes at off into l->buf.  Returns NULL unless all can be read. */
 static const unsigned char *
-look(struct look *l, uint64_t off, size_t len)
+trust_read(struct look *l, uint64_t off, size_t len)
 {
 	size_t before = (size_t)(lane_place(&l->lane, off) % l->grain);
 	struct io io = { .op = OP_READ, .buf = l->buf, .off = off - before,
@@ -96,7 +96,7 @@ look(struct look *l, uint64_t off, size_t len)
 
 /* Which of n (<= PLACES) things to visit as the i-th; n: none. */
 static size_t
-visit(size_t i, size_t n)
+trust_place(size_t i, size_t n)
 {
 	size_t k = i * STRIDE % PLACES;
 
@@ -171,7 +171,7 @@ refuse_unchanged(const struct plan *p, const struct check *c, struct fault *f)
  * has not.
  */
 static bool
-holds(struct look *l, struct digest_table *digests, struct map *of,
+trust_holds(struct look *l, struct digest_table *digests, struct map *of,
     struct check *c)
 {
 	size_t at[PLACES], n = spread_ranges(digests, of, l->buf, at), i;
@@ -180,10 +180,10 @@ holds(struct look *l, struct digest_table *digests, struct map *of,
 	struct digest d;
 
 	for (i = 0; i < PLACES && right < RANGES; i++) {
-		if (visit(i, n) == n ||
-		    !digest_table_at(digests, at[visit(i, n)], c))
+		if (trust_place(i, n) == n ||
+		    !digest_table_at(digests, at[trust_place(i, n)], c))
 			continue;
-		has = look(l, c->off, (size_t)c->len);
+		has = trust_read(l, c->off, (size_t)c->len);
 		if (has == NULL)
 			continue;
 		right++;
@@ -201,8 +201,8 @@ trust_base(const struct plan *p, struct digest_table *digests, struct fault *f)
 	struct look l;
 	int failed = 0;
 
-	if (look_at_target(&l, p, (size_t)digests->chunk) &&
-	    !holds(&l, digests, NULL, &c))
+	if (trust_open_target(&l, p, (size_t)digests->chunk) &&
+	    !trust_holds(&l, digests, NULL, &c))
 		failed = refuse_base(p, &c, f);
 	look_end(&l);
 	return failed;
@@ -217,7 +217,7 @@ trust_unchanged(const struct plan *p, struct digest_table *digests,
 	int failed = 0;
 
 	if (look_at_source(&l, p, (size_t)digests->chunk) &&
-	    !holds(&l, digests, same, &c))
+	    !trust_holds(&l, digests, same, &c))
 		failed = refuse_unchanged(p, &c, f);
 	look_end(&l);
 	return failed;
@@ -230,7 +230,7 @@ trust_unchanged(const struct plan *p, struct digest_table *digests,
  * Returns how many there are.
  */
 static size_t
-spread(struct map *map, size_t size, uint64_t *at)
+trust_spread(struct map *map, size_t size, uint64_t *at)
 {
 	uint64_t step = map_totals(map).finished / PLACES, passed = 0;
 	uint64_t next = 0;
@@ -296,14 +296,14 @@ note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
 
 /* Compare one place; false if it differs. */
 static bool
-agree(struct pair *t, const struct plan *p, const struct seg *s)
+pair_agrees(struct pair *t, const struct plan *p, const struct seg *s)
 {
 	size_t len = (size_t)s->len;
-	const unsigned char *has, *gave = look(&t->src, s->off, len);
+	const unsigned char *has, *gave = trust_read(&t->src, s->off, len);
 
 	if (gave == NULL)
 		t->unreadable++;
-	has = gave != NULL ? look(&t->dst, s->off, len) : NULL;
+	has = gave != NULL ? trust_read(&t->dst, s->off, len) : NULL;
 	if (has == NULL)
 		return true;
 	if (memcmp(gave, has, len) != 0)
@@ -323,16 +323,16 @@ trust_map(const struct plan *p, struct map *map, const atomic_bool *stop,
 	int failed = 0;
 
 	a->n = 0;
-	n = spread(map, size, at);
-	if (n == 0 || !look_at_target(&t.dst, p, size) ||
+	n = trust_spread(map, size, at);
+	if (n == 0 || !trust_open_target(&t.dst, p, size) ||
 	    !look_at_source(&t.src, p, size))
 		n = 0;
 	for (i = 0; i < PLACES && a->n < TRUST_BLOCKS && t.unreadable <
 	    UNREADABLE && failed == 0 && (stop == NULL || !*stop); i++) {
-		if (visit(i, n) == n)
+		if (trust_place(i, n) == n)
 			continue;
-		s = block_at(map, at[visit(i, n)], size);
-		if (s.len > 0 && !agree(&t, p, &s))
+		s = block_at(map, at[trust_place(i, n)], size);
+		if (s.len > 0 && !pair_agrees(&t, p, &s))
 			failed = refuse_map(p, &s, f);
 	}
 	look_end(&t.src);

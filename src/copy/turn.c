@@ -35,7 +35,7 @@ turn_destroy(struct turn *t)
 }
 
 static struct turn_waiter *
-place(struct turn *t)
+turn_find_place(struct turn *t)
 {
 	size_t i = 0;
 
@@ -52,7 +52,7 @@ turn_wait(struct turn *t, uint64_t off)
 	bool mine;
 
 	pthread_mutex_lock(&t->lock);
-	w = place(t);
+	w = turn_find_place(t);
 	w->off = off;
 	w->here = true;
 	while (t->next != off && !t->stopped)
@@ -65,7 +65,7 @@ turn_wait(struct turn *t, uint64_t off)
 
 /* Wake the thread whose turn it is; all of them when turns have ended. */
 static void
-wake(struct turn *t)
+turn_wake(struct turn *t)
 {
 	size_t i;
 
@@ -80,7 +80,7 @@ turn_pass(struct turn *t, uint64_t next)
 {
 	pthread_mutex_lock(&t->lock);
 	t->next = next;
-	wake(t);
+	turn_wake(t);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -89,6 +89,6 @@ turn_stop(struct turn *t)
 {
 	pthread_mutex_lock(&t->lock);
 	t->stopped = true;
-	wake(t);
+	turn_wake(t);
 	pthread_mutex_unlock(&t->lock);
 }

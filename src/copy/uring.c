@@ -76,7 +76,7 @@ nth_poll(struct uring *u, size_t n, struct library **lib)
 
 /* Handle a completion that belongs to a library; false if it is another. */
 static bool
-served(struct uring *u, const void *data)
+uring_served(struct uring *u, const void *data)
 {
 	struct library *lib;
 	bool *polled;
@@ -103,7 +103,7 @@ uring_next(struct uring *u, void **data, int *result)
 		*result = cqe->res;
 		io_uring_cqe_seen(&u->ring, cqe);
 		/* NULL: a poll was removed */
-		if (*data != NULL && !served(u, *data))
+		if (*data != NULL && !uring_served(u, *data))
 			return true;
 	}
 	return false;

@@ -14,7 +14,7 @@
 static const double patience = 3;	/* s; slow, but in order */
 
 static void
-add(struct requests *sum, const struct requests *r)
+requests_add(struct requests *sum, const struct requests *r)
 {
 	/* load "ended" first, so that it never exceeds "begun" */
 	sum->ended += atomic_load_explicit(&r->ended, memory_order_relaxed);
@@ -28,10 +28,11 @@ requests_of(const struct job *job, enum watched what)
 	unsigned i;
 
 	if (what == WATCH_FLUSH)
-		add(&sum, &job->flushes);
+		requests_add(&sum, &job->flushes);
 	else
 		for (i = 0; i < WORKERS_MOST; i++)
-			add(&sum, &job->worker[i].asked[what == WATCH_SOURCE ?
+			requests_add(&sum,
+			    &job->worker[i].asked[what == WATCH_SOURCE ?
 			    SOURCE : TARGET]);
 	return sum;
 }

@@ -27,7 +27,7 @@ fail_attach(struct job *job, const struct lane *lane, int err)
 
 /* Attach the lanes of a worker: all of them, or none. */
 static bool
-attach(struct worker *w)
+worker_attach(struct worker *w)
 {
 	struct job *job = w->job;
 	const struct plan *p = job->p;
@@ -77,7 +77,7 @@ have_buffer(struct worker *w)
 
 /* Do the task, and detach. */
 static void
-toil(struct worker *w)
+worker_loop(struct worker *w)
 {
 	const struct task *task = w->job->task;
 	struct fault f;
@@ -105,12 +105,12 @@ toil(struct worker *w)
 }
 
 static void *
-work(void *arg)
+worker_thread(void *arg)
 {
 	struct worker *w = arg;
 
-	if (attach(w))
-		toil(w);
+	if (worker_attach(w))
+		worker_loop(w);
 	return NULL;
 }
 
@@ -121,13 +121,13 @@ workers_run(struct job *job, const struct task *task)
 
 	job->phase = task->phase;
 	job->task = task;
-	if (!attach(&job->worker[0]))
+	if (!worker_attach(&job->worker[0]))
 		return;
 	for (n = 1; n < job->workers; n++)
-		if (pthread_create(&job->worker[n].thread, NULL, work,
+		if (pthread_create(&job->worker[n].thread, NULL, worker_thread,
 		    &job->worker[n]) != 0)
 			break;
-	toil(&job->worker[0]);
+	worker_loop(&job->worker[0]);
 	for (i = 1; i < n; i++)
 		pthread_join(job->worker[i].thread, NULL);
 }

@@ -91,7 +91,7 @@ static const struct library library = {
 };
 
 static int
-load(struct expat *x, const char *path, struct fault *f)
+bmap_load_expat(struct expat *x, const char *path, struct fault *f)
 {
 	char what[PATH_MAX + 8];
 
@@ -102,7 +102,7 @@ load(struct expat *x, const char *path, struct fault *f)
 /* -------------------------------------------------------------- elements */
 
 static void
-refuse(struct reader *r, const char *what)
+bmap_refuse(struct reader *r, const char *what)
 {
 	if (r->wrong == NULL)
 		r->wrong = what;
@@ -111,7 +111,7 @@ refuse(struct reader *r, const char *what)
 
 /* The text without blanks at either end. */
 static const char *
-trimmed(struct reader *r)
+bmap_trimmed(struct reader *r)
 {
 	char *text = r->text;
 
@@ -125,7 +125,7 @@ trimmed(struct reader *r)
 
 /* Parse digits up to the end of the text; false for anything else. */
 static bool
-number(const char **text, uint64_t *value)
+bmap_parse_number(const char **text, uint64_t *value)
 {
 	const char *c = *text;
 
@@ -142,16 +142,16 @@ number(const char **text, uint64_t *value)
 }
 
 static void
-amount(struct reader *r, uint64_t *value, uint64_t most)
+bmap_parse_amount(struct reader *r, uint64_t *value, uint64_t most)
 {
-	const char *text = trimmed(r);
+	const char *text = bmap_trimmed(r);
 
-	if (!number(&text, value) || *text != '\0' || *value > most)
-		refuse(r, "not a number, or too large");
+	if (!bmap_parse_number(&text, value) || *text != '\0' || *value > most)
+		bmap_refuse(r, "not a number, or too large");
 }
 
 static bool
-digest(unsigned char *to, const char *hex, size_t size)
+bmap_parse_digest(unsigned char *to, const char *hex, size_t size)
 {
 	char two[3] = "";
 	size_t i;
@@ -184,10 +184,10 @@ new_range(struct bmap *m)
 
 /* Parse "FIRST-LAST", or a single block. */
 static void
-range(struct reader *r)
+bmap_parse_range(struct reader *r)
 {
 	struct bmap *m = r->m;
-	const char *text = trimmed(r);
+	const char *text = bmap_trimmed(r);
 	struct hash_range *g = new_range(m);
 	uint64_t first, last, end, before = 0;
 
@@ -198,41 +198,41 @@ range(struct reader *r)
 	}
 	if (m->n > 0)
 		before = g[-1].off + g[-1].len;
-	if (!number(&text, &first))
+	if (!bmap_parse_number(&text, &first))
 		first = UINT64_MAX;
 	last = first;
-	if (*text == '-' && (text++, !number(&text, &last)))
+	if (*text == '-' && (text++, !bmap_parse_number(&text, &last)))
 		last = UINT64_MAX;
 	if (*text != '\0' || m->block == 0 || last < first ||
 	    last >= r->blocks || first * m->block < before) {
-		refuse(r, "not a range, out of order, or too large");
+		bmap_refuse(r, "not a range, out of order, or too large");
 		return;
 	}
 	end = (last + 1) * m->block;
 	*g = (struct hash_range){ .off = first * m->block };
 	g->len = (end < m->size ? end : m->size) - g->off;
 	r->sum += last - first + 1;
-	if (m->algorithm == NULL || !digest(g->want, r->digest,
+	if (m->algorithm == NULL || !bmap_parse_digest(g->want, r->digest,
 	    m->algorithm->size))
-		refuse(r, "a range has no checksum");
+		bmap_refuse(r, "a range has no checksum");
 	else
 		m->n++;
 }
 
 static void
-kind(struct reader *r)
+bmap_parse_kind(struct reader *r)
 {
-	const char *text = trimmed(r);
+	const char *text = bmap_trimmed(r);
 
 	r->m->algorithm = algorithm_named(text, strlen(text));
 	if (r->m->algorithm == NULL)
-		refuse(r, "its checksums are of an unknown kind");
+		bmap_refuse(r, "its checksums are of an unknown kind");
 }
 
 static void
-own(struct reader *r)
+bmap_parse_own(struct reader *r)
 {
-	const char *text = trimmed(r);
+	const char *text = bmap_trimmed(r);
 
 	if (strlen(text) < sizeof(r->own))
 		strlcpy(r->own, text, sizeof(r->own));
@@ -249,11 +249,11 @@ check_sizes(struct reader *r)
 	r->sized = true;
 	if (m->block == 0 || m->size > INT64_MAX - m->block ||
 	    r->blocks != (m->size + m->block - 1) / m->block)
-		refuse(r, "its sizes contradict each other");
+		bmap_refuse(r, "its sizes contradict each other");
 }
 
 static void
-version(struct reader *r, const char *name, const char *const *attr)
+bmap_parse_version(struct reader *r, const char *name, const char *const *attr)
 {
 	const char *v = "";
 
@@ -265,17 +265,17 @@ version(struct reader *r, const char *name, const char *const *attr)
 		r->m->algorithm = algorithm_named("sha1", 4);
 	if (strcmp(name, "bmap") != 0 || (!r->old && strcmp(v, "1.4") != 0 &&
 	    strcmp(v, "2.0") != 0))
-		refuse(r, "it is not a bmap of version 1.3, 1.4 or 2.0");
+		bmap_refuse(r, "it is not a bmap of version 1.3, 1.4 or 2.0");
 }
 
 static void
-begin(void *arg, const char *name, const char **attr)
+bmap_element_begin(void *arg, const char *name, const char **attr)
 {
 	struct reader *r = arg;
 
 	r->n = 0;
 	if (r->depth++ == 0)
-		version(r, name, attr);
+		bmap_parse_version(r, name, attr);
 	if (strcmp(name, "BlockMap") == 0 || strcmp(name, "Range") == 0)
 		check_sizes(r);
 	if (strcmp(name, "Range") != 0)
@@ -290,24 +290,24 @@ begin(void *arg, const char *name, const char **attr)
 
 /* Take a number needed for ranges. */
 static void
-size(struct reader *r, const char *name)
+bmap_parse_size(struct reader *r, const char *name)
 {
 	if (strcmp(name, "ImageSize") == 0)
-		amount(r, &r->m->size, INT64_MAX);
+		bmap_parse_amount(r, &r->m->size, INT64_MAX);
 	else if (strcmp(name, "BlockSize") == 0)
-		amount(r, &r->m->block, BLOCK_MOST);
+		bmap_parse_amount(r, &r->m->block, BLOCK_MOST);
 	else if (strcmp(name, "BlocksCount") == 0)
-		amount(r, &r->blocks, INT64_MAX);
+		bmap_parse_amount(r, &r->blocks, INT64_MAX);
 	else if (strcmp(name, "ChecksumType") == 0)
-		kind(r);
+		bmap_parse_kind(r);
 	else
 		return;
 	if (r->sized)
-		refuse(r, "its sizes come after its ranges");
+		bmap_refuse(r, "its sizes come after its ranges");
 }
 
 static void
-end(void *arg, const char *name)
+bmap_element_end(void *arg, const char *name)
 {
 	struct reader *r = arg;
 
@@ -315,20 +315,20 @@ end(void *arg, const char *name)
 	if (r->wrong != NULL)
 		return;
 	if (strcmp(name, "MappedBlocksCount") == 0)
-		amount(r, &r->mapped, INT64_MAX);
+		bmap_parse_amount(r, &r->mapped, INT64_MAX);
 	else if (strcmp(name, "BmapFileChecksum") == 0 ||
 	    strcmp(name, "BmapFileSHA1") == 0)
-		own(r);
+		bmap_parse_own(r);
 	else if (strcmp(name, "Range") == 0)
-		range(r);
+		bmap_parse_range(r);
 	else
-		size(r, name);
+		bmap_parse_size(r, name);
 	r->n = 0;
 }
 
 /* Whether there are only blanks; the text of expat has no NUL. */
 static bool
-blank(const char *s, size_t len)
+text_blank(const char *s, size_t len)
 {
 	while (len > 0 && isspace((unsigned char)s[len - 1]))
 		len--;
@@ -336,36 +336,36 @@ blank(const char *s, size_t len)
 }
 
 static void
-text(void *arg, const char *s, int len)
+bmap_element_text(void *arg, const char *s, int len)
 {
 	struct reader *r = arg;
 	size_t n = (size_t)len;
 
 	if (n >= sizeof(r->text) - r->n) {
 		n = sizeof(r->text) - 1 - r->n;
-		if (!blank(s, (size_t)len))
-			refuse(r, "a text is too long");
+		if (!text_blank(s, (size_t)len))
+			bmap_refuse(r, "a text is too long");
 	}
 	memcpy(r->text + r->n, s, n);
 	r->n += n;
 }
 
 static void
-doctype(void *arg, const char *name, const char *system, const char *public,
-    int internal)
+bmap_doctype(void *arg, const char *name, const char *system,
+    const char *public, int internal)
 {
 	(void)name;
 	(void)system;
 	(void)public;
 	(void)internal;
-	refuse(arg, "it has a document type, and a bmap needs none");
+	bmap_refuse(arg, "it has a document type, and a bmap needs none");
 }
 
 /* ------------------------------------------------------------- the file */
 
 /* Read the whole file as a string, malloc'ed for the caller; NULL with *f. */
 static char *
-slurp(const char *path, size_t *len, struct fault *f)
+bmap_read_file(const char *path, size_t *len, struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -399,7 +399,7 @@ slurp(const char *path, size_t *len, struct fault *f)
 }
 
 static void
-explain(const struct reader *r, const char *path, struct fault *f)
+bmap_explain(const struct reader *r, const char *path, struct fault *f)
 {
 	if (r->poor || r->x.error(r->parser) == XML_ERROR_NO_MEMORY)
 		fault_errno(f, ENOMEM, "%s", path);
@@ -413,7 +413,7 @@ explain(const struct reader *r, const char *path, struct fault *f)
  * has another name from 2.9 on.
  */
 static int
-parse(struct reader *r, const char *path, const char *all,
+bmap_parse(struct reader *r, const char *path, const char *all,
     struct fault *f)
 {
 	const char *at, *next = all;
@@ -423,9 +423,9 @@ parse(struct reader *r, const char *path, const char *all,
 	if (r->parser == NULL)
 		return fault_errno(f, ENOMEM, "%s", path);
 	r->x.data(r->parser, r);
-	r->x.elements(r->parser, begin, end);
-	r->x.text(r->parser, text);
-	r->x.doctype(r->parser, doctype);
+	r->x.elements(r->parser, bmap_element_begin, bmap_element_end);
+	r->x.text(r->parser, bmap_element_text);
+	r->x.doctype(r->parser, bmap_doctype);
 	do {
 		at = next;
 		next = strchrnul(at, '\n');
@@ -434,7 +434,7 @@ parse(struct reader *r, const char *path, const char *all,
 		ok = r->x.parse(r->parser, at, (int)(next - at), *next == '\0');
 	} while (ok == XML_STATUS_OK && *next != '\0');
 	if (ok != XML_STATUS_OK)
-		explain(r, path, f);
+		bmap_explain(r, path, f);
 	r->x.free(r->parser);
 	return ok == XML_STATUS_OK ? 0 : -1;
 }
@@ -476,11 +476,12 @@ bmap_load(struct bmap *m, const char *path, struct fault *f)
 	int failed = -1;
 
 	*m = (struct bmap){ .n = 0 };
-	if (load(&r.x, path, f) == 0 && (buf = slurp(path, &len, f)) != NULL) {
+	if (bmap_load_expat(&r.x, path, f) == 0 &&
+	    (buf = bmap_read_file(path, &len, f)) != NULL) {
 		if (strlen(buf) != len)
 			fault_set(f, STATUS_REFUSED, "%s is not a text "
 			    "file", path);
-		else if (parse(&r, path, buf, f) == 0)
+		else if (bmap_parse(&r, path, buf, f) == 0)
 			failed = check_own(&r, path, buf, f);
 	}
 	free(buf);

@@ -28,7 +28,7 @@ bmap_table_free(struct bmap_table *t)
 }
 
 static int
-make_room(struct bmap_table *t)
+bmap_table_grow(struct bmap_table *t)
 {
 	size_t room = t->room * 2 + 1024;
 	struct bmap_piece *more;
@@ -54,7 +54,7 @@ bmap_table_note(struct bmap_table *t, uint64_t off, const void *buf, size_t len)
 	if (!digester_digest(t->by, buf, len, &piece.digest))
 		return ENOMEM;
 	pthread_mutex_lock(&t->lock);
-	err = make_room(t);
+	err = bmap_table_grow(t);
 	if (err == 0) {
 		piece.order = t->n;
 		t->piece[t->n++] = piece;
@@ -64,7 +64,7 @@ bmap_table_note(struct bmap_table *t, uint64_t off, const void *buf, size_t len)
 }
 
 static int
-by_place(const void *a, const void *b)
+bmap_pieces_order(const void *a, const void *b)
 {
 	const struct bmap_piece *x = a, *y = b;
 
@@ -82,7 +82,7 @@ bmap_table_settle(struct bmap_table *t)
 
 	pthread_mutex_lock(&t->lock);
 	if (t->n > 1)
-		qsort(t->piece, t->n, sizeof(*t->piece), by_place);
+		qsort(t->piece, t->n, sizeof(*t->piece), bmap_pieces_order);
 	for (i = 0; i < t->n && apart; i++) {
 		p = &t->piece[i];
 		if (i + 1 < t->n && p[1].off == p->off)

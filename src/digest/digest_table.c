@@ -42,7 +42,7 @@ has_avx2(void)
 #endif
 
 static struct digest
-xxh(const void *buf, size_t len)
+digest_xxh(const void *buf, size_t len)
 {
 	XXH128_hash_t h;
 
@@ -60,7 +60,7 @@ digest_of(const struct digester *by, const void *buf, size_t len,
 {
 	if (by != NULL)
 		return digester_digest(by, buf, len, d);
-	*d = xxh(buf, len);
+	*d = digest_xxh(buf, len);
 	return true;
 }
 
@@ -72,7 +72,7 @@ digest_same(const struct digest *a, const struct digest *b)
 
 /* Memory that is not touched costs nothing: calloc maps large arrays. */
 static int
-make_room(struct digest_table *c, size_t room)
+digests_resize(struct digest_table *c, size_t room)
 {
 	uint64_t *digest = calloc(room, c->words * sizeof(*digest));
 	unsigned char *state = calloc(room, sizeof(*state));
@@ -102,7 +102,7 @@ digest_table_init(struct digest_table *c, uint64_t length, uint64_t chunk,
 
 	*c = (struct digest_table){ .chunk = chunk, .phase = phase, .by = by,
 		.words = by == NULL ? XXH_WORDS : DIGEST_WORDS };
-	if (room > CHECKS_MOST + 2 || make_room(c, (size_t)room) != 0)
+	if (room > CHECKS_MOST + 2 || digests_resize(c, (size_t)room) != 0)
 		return ENOMEM;
 	pthread_mutex_init(&c->lock, NULL);
 	return 0;
@@ -127,7 +127,7 @@ start_of(const struct digest_table *c, size_t i)
 
 /* Make room for an index: double the size, or more if it needs more. */
 static int
-grow(struct digest_table *c, uint64_t i)
+digests_grow(struct digest_table *c, uint64_t i)
 {
 	uint64_t room = c->room;
 
@@ -135,12 +135,13 @@ grow(struct digest_table *c, uint64_t i)
 		return EFBIG;
 	while (room <= i)
 		room *= 2;
-	return make_room(c, (size_t)room);
+	return digests_resize(c, (size_t)room);
 }
 
 /* A chunk written in part counts only as the last of the copy. */
 static void
-put(struct digest_table *c, size_t i, const struct digest *d, uint64_t end)
+digests_put(struct digest_table *c, size_t i, const struct digest *d,
+    uint64_t end)
 {
 	uint64_t border = start_of(c, i + 1);
 
@@ -168,9 +169,9 @@ digest_table_note(struct digest_table *c, uint64_t off, const void *buf,
 		return ENOMEM;
 	pthread_mutex_lock(&c->lock);
 	if (i >= c->room)
-		err = grow(c, i);
+		err = digests_grow(c, i);
 	if (err == 0)
-		put(c, (size_t)i, &d, off + len);
+		digests_put(c, (size_t)i, &d, off + len);
 	pthread_mutex_unlock(&c->lock);
 	return err;
 }
@@ -180,7 +181,7 @@ digest_table_put(struct digest_table *c, uint64_t off, uint64_t len,
     const struct digest *d)
 {
 	pthread_mutex_lock(&c->lock);
-	put(c, (size_t)((off + c->phase) / c->chunk), d, off + len);
+	digests_put(c, (size_t)((off + c->phase) / c->chunk), d, off + len);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -192,7 +193,7 @@ digest_table_end(struct digest_table *c, uint64_t end)
 
 	pthread_mutex_lock(&c->lock);
 	if (n > c->room)
-		err = grow(c, n - 1);
+		err = digests_grow(c, n - 1);
 	if (err == 0) {
 		if (c->n > 0 && c->end != end &&
 		    c->state[c->n - 1] == CHECK_PART)

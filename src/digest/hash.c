@@ -90,7 +90,7 @@ open_taker(struct hash *h, struct taker *t, struct fault *f)
 }
 
 static void
-update(struct taker *t, const unsigned char *buf, size_t len)
+hasher_update(struct taker *t, const unsigned char *buf, size_t len)
 {
 	if (t->xxh != NULL)
 		XXH3_128bits_update(t->xxh, buf, len);
@@ -99,7 +99,7 @@ update(struct taker *t, const unsigned char *buf, size_t len)
 }
 
 static void
-digest(struct taker *t, unsigned char bytes[EVP_MAX_MD_SIZE])
+hasher_digest(struct taker *t, unsigned char bytes[EVP_MAX_MD_SIZE])
 {
 	XXH128_canonical_t canonical;
 
@@ -114,12 +114,12 @@ digest(struct taker *t, unsigned char bytes[EVP_MAX_MD_SIZE])
 
 /* Finish a digest as text; "" if there is none. */
 static void
-finish(struct taker *t, char hex[HASH_HEX])
+hasher_finish(struct taker *t, char hex[HASH_HEX])
 {
 	unsigned char bytes[EVP_MAX_MD_SIZE];
 	size_t i;
 
-	digest(t, bytes);
+	hasher_digest(t, bytes);
 	for (i = 0; i < t->alg->size && !t->failed; i++)
 		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
 }
@@ -130,7 +130,7 @@ finish_range(struct taker *t, struct hash_range *r)
 {
 	unsigned char bytes[EVP_MAX_MD_SIZE];
 
-	digest(t, bytes);
+	hasher_digest(t, bytes);
 	r->right = !t->failed && memcmp(bytes, r->want, t->alg->size) == 0;
 	if (t->xxh != NULL)
 		XXH3_128bits_reset(t->xxh);
@@ -150,7 +150,8 @@ update_ranges(struct taker *t, uint64_t off, const unsigned char *buf,
 		from = MAX(r->off, off);
 		to = MIN(r->off + r->len, end);
 		if (from < to)
-			update(t, buf + (from - off), (size_t)(to - from));
+			hasher_update(t, buf + (from - off),
+			    (size_t)(to - from));
 		if (r->off + r->len > end)
 			return;
 		finish_range(t, r);
@@ -250,8 +251,8 @@ hash_once(const struct algorithm *a, const void *buf, size_t len,
 	if (hash_open_ranges(&h, a, NULL, 0, f) != 0)
 		return -1;
 	hex[0] = '\0';
-	update(&h->taker[0], buf, len);
-	finish(&h->taker[0], hex);
+	hasher_update(&h->taker[0], buf, len);
+	hasher_finish(&h->taker[0], hex);
 	hash_close(h);
 	return hex[0] != '\0' ? 0 : fault_set(f, STATUS_FILE, "%s failed",
 	    a->name);
@@ -268,7 +269,7 @@ wake_all(struct hash *h)
 
 /* End the threads; each first takes the pieces left for it. */
 static void
-join(struct hash *h)
+hash_join(struct hash *h)
 {
 	size_t i;
 
@@ -290,7 +291,7 @@ hash_close(struct hash *h)
 
 	if (h == NULL)
 		return;
-	join(h);
+	hash_join(h);
 	for (i = 0; i < h->n; i++) {
 		if (h->taker[i].ctx != NULL)
 			h->crypto.end(h->taker[i].ctx);
@@ -303,7 +304,7 @@ hash_close(struct hash *h)
 
 /* The piece that begins at "off", or NULL. */
 static struct hash_piece *
-next_piece(const struct hash *h, uint64_t off)
+hash_next_piece(const struct hash *h, uint64_t off)
 {
 	struct hash_piece *pc = h->posted;
 
@@ -330,7 +331,7 @@ read_piece(struct hash *h, struct taker *t, struct hash_piece *pc)
 	if (h->range != NULL)
 		update_ranges(t, pc->off, pc->buf, pc->len);
 	else
-		update(t, pc->buf, pc->len);
+		hasher_update(t, pc->buf, pc->len);
 	pthread_mutex_lock(&h->lock);
 	t->next += pc->len;
 	pc->held &= ~bit;
@@ -359,7 +360,7 @@ take_gap(struct hash *h, struct taker *t)
 		pthread_mutex_unlock(&h->lock);
 		for (; left > 0; left -= n) {
 			n = MIN(left, sizeof(zeros));
-			update(t, zeros, (size_t)n);
+			hasher_update(t, zeros, (size_t)n);
 		}
 		pthread_mutex_lock(&h->lock);
 	}
@@ -367,7 +368,7 @@ take_gap(struct hash *h, struct taker *t)
 }
 
 static void *
-take(void *arg)
+hasher_thread(void *arg)
 {
 	struct taker *t = arg;
 	struct hash *h = t->hash;
@@ -377,7 +378,7 @@ take(void *arg)
 	while (!h->stopped) {
 		if (take_gap(h, t))
 			continue;
-		pc = next_piece(h, t->next);
+		pc = hash_next_piece(h, t->next);
 		if (pc == NULL && h->over)
 			break;
 		if (pc == NULL)
@@ -406,7 +407,7 @@ hash_start(struct hash *h, struct fault *f)
 	int err = 0;
 
 	for (i = 0; h != NULL && i < h->n && err == 0; i++) {
-		err = pthread_create(&h->taker[i].thread, NULL, take,
+		err = pthread_create(&h->taker[i].thread, NULL, hasher_thread,
 		    &h->taker[i]);
 		h->taker[i].started = err == 0;
 	}
@@ -436,7 +437,7 @@ hash_post(struct hash *h, struct hash_piece *pc, uint64_t off,
 
 /* Take a piece off the list: it belongs to its worker again. */
 static void
-take_back(struct hash *h, struct hash_piece *pc)
+hash_take_back(struct hash *h, struct hash_piece *pc)
 {
 	struct hash_piece **at;
 
@@ -453,7 +454,7 @@ hash_wait(struct hash *h, struct hash_piece *pc)
 	pthread_mutex_lock(&h->lock);
 	while (!given_back(h, pc))
 		pthread_cond_wait(&pc->taken, &h->lock);
-	take_back(h, pc);
+	hash_take_back(h, pc);
 	pthread_mutex_unlock(&h->lock);
 	pthread_cond_destroy(&pc->taken);
 	pc->len = 0;
@@ -497,14 +498,14 @@ hash_finish(struct hash *h, uint64_t end, struct fault *f)
 
 	if (h == NULL)
 		return 0;
-	join(h);
+	hash_join(h);
 	for (i = 0; i < h->n; i++) {
 		struct taker *t = &h->taker[i];
 		struct hash_sum *d = &h->digest[i];
 
 		if (h->stopped || t->next != end || h->range != NULL)
 			continue;
-		finish(t, d->hex);
+		hasher_finish(t, d->hex);
 		if (t->failed)
 			err = fault_set(f, STATUS_FILE, "%s: %s failed",
 			    t->alg->name, LIBCRYPTO);

@@ -51,7 +51,7 @@ struct reader {
 /* --- reading ------------------------------------------------------------ */
 
 static int
-refuse(struct reader *r, const char *what)
+manifest_refuse(struct reader *r, const char *what)
 {
 	return fault_set(r->f, STATUS_REFUSED, "%s, line %" PRIu64 ": %s",
 	    r->path, r->number, what);
@@ -62,7 +62,7 @@ refuse(struct reader *r, const char *what)
  * *f.
  */
 static json_t *
-parse(struct reader *r, size_t n)
+manifest_parse_line(struct reader *r, size_t n)
 {
 	bool whole = n > 0 && r->line[n - 1] == '\n';
 	json_t *o;
@@ -75,7 +75,7 @@ parse(struct reader *r, size_t n)
 	if (errno == ENOMEM)
 		fault_errno(r->f, ENOMEM, "%s", r->path);
 	else
-		refuse(r, "is not a line of a manifest");
+		manifest_refuse(r, "is not a line of a manifest");
 	json_decref(o);
 	return NULL;
 }
@@ -85,7 +85,7 @@ parse(struct reader *r, size_t n)
  * the end of the file.
  */
 static json_t *
-next(struct reader *r)
+manifest_next_line(struct reader *r)
 {
 	size_t n = fgets(r->line, LINE_MOST, r->in) != NULL ?
 	    strlen(r->line) : 0;
@@ -96,16 +96,17 @@ next(struct reader *r)
 		return NULL;
 	}
 	if (feof(r->in) != 0) {
-		refuse(r, "it ends here, without the count of its ranges: it "
-		    "is truncated");
+		manifest_refuse(r,
+		    "it ends here, without the count of its ranges: it is "
+		    "truncated");
 		return NULL;
 	}
-	return parse(r, n);
+	return manifest_parse_line(r, n);
 }
 
 /* Get a number in a range; false if there is none. */
 static bool
-number(const json_t *o, const char *key, uint64_t least, uint64_t most,
+manifest_number(const json_t *o, const char *key, uint64_t least, uint64_t most,
     uint64_t *value)
 {
 	const json_t *n = json_object_get(o, key);
@@ -119,7 +120,7 @@ number(const json_t *o, const char *key, uint64_t least, uint64_t most,
 }
 
 static bool
-is(const json_t *o, const char *key, const char *text)
+json_text_is(const json_t *o, const char *key, const char *text)
 {
 	const char *s = json_string_value(json_object_get(o, key));
 
@@ -131,7 +132,7 @@ is(const json_t *o, const char *key, const char *text)
  * memory.
  */
 static bool
-serial(const json_t *head, const char *end, char **copy)
+manifest_serial(const json_t *head, const char *end, char **copy)
 {
 	const char *s = json_string_value(json_object_get(json_object_get(
 	    json_object_get(head, end), "disk"), "serial"));
@@ -144,10 +145,12 @@ serial(const json_t *head, const char *end, char **copy)
 static int
 read_algorithm(struct reader *r, const json_t *o)
 {
-	r->algorithm = is(o, "algorithm", "sha256") ? "sha256" : "xxh128";
-	if (!is(o, "algorithm", r->algorithm))
-		return refuse(r, "a manifest of another version, or with other "
-		    "digests, than this program knows");
+	r->algorithm = json_text_is(o, "algorithm", "sha256") ? "sha256" :
+	    "xxh128";
+	if (!json_text_is(o, "algorithm", r->algorithm))
+		return manifest_refuse(r,
+		    "a manifest of another version, or with other digests, "
+		    "than this program knows");
 	return r->algorithm[0] == 'x' ? 0 :
 	    digester_open(&r->m->by, r->path, r->f);
 }
@@ -159,26 +162,27 @@ read_head(struct reader *r, const json_t *o)
 	struct manifest *m = r->m;
 
 	if (schema == NULL || strncmp(schema, "pardd-manifest/", 15) != 0)
-		return refuse(r, "this is not a manifest");
+		return manifest_refuse(r, "this is not a manifest");
 	if (strcmp(schema, MANIFEST_SCHEMA) != 0)
-		return refuse(r, "a manifest of another version than this "
-		    "program knows");
+		return manifest_refuse(r,
+		    "a manifest of another version than this program knows");
 	if (read_algorithm(r, o) != 0)
 		return -1;
-	if (!number(o, "range", 1, RANGE_MOST, &r->range) ||
-	    !number(o, "offset", 0, INT64_MAX, &m->off) ||
-	    !number(o, "length", 0, INT64_MAX - m->off, &m->length))
-		return refuse(r, "no range, offset and length that fit");
+	if (!manifest_number(o, "range", 1, RANGE_MOST, &r->range) ||
+	    !manifest_number(o, "offset", 0, INT64_MAX, &m->off) ||
+	    !manifest_number(o, "length", 0, INT64_MAX - m->off, &m->length))
+		return manifest_refuse(r,
+		    "no range, offset and length that fit");
 	if (m->length / r->range > CHECKS_MOST)
-		return refuse(r, "too many ranges");
-	if (!serial(o, "source", &m->serial[0]) ||
-	    !serial(o, "target", &m->serial[1]))
+		return manifest_refuse(r, "too many ranges");
+	if (!manifest_serial(o, "source", &m->serial[0]) ||
+	    !manifest_serial(o, "target", &m->serial[1]))
 		return fault_errno(r->f, ENOMEM, "%s", r->path);
 	return 0;
 }
 
 static bool
-hexadecimal(const struct reader *r, const char *s, struct digest *d)
+manifest_hex(const struct reader *r, const char *s, struct digest *d)
 {
 	size_t words = r->m->digests.words, i;
 	char word[DIGITS + 1] = "";
@@ -219,20 +223,22 @@ read_range(struct reader *r, const json_t *o)
 	struct check want;
 	struct digest d;
 
-	if (!number(o, "offset", 0, INT64_MAX, &off) ||
-	    !number(o, "length", 1, r->range, &len) ||
+	if (!manifest_number(o, "offset", 0, INT64_MAX, &off) ||
+	    !manifest_number(o, "length", 1, r->range, &len) ||
 	    off != r->m->off + r->at || len > r->m->length - r->at)
-		return refuse(r, "this range does not follow the one before, "
-		    "or goes past the end");
+		return manifest_refuse(r,
+		    "this range does not follow the one before, or goes past "
+		    "the end");
 	if (r->n == 0 && begin_table(r, len) != 0)
 		return -1;
 	if (!digest_table_at(&r->m->digests, (size_t)r->n, &want) ||
 	    want.len != len)
-		return refuse(r, "this range is not as long as it should be");
-	if (json_is_string(hex) && hexadecimal(r, json_string_value(hex), &d))
+		return manifest_refuse(r,
+		    "this range is not as long as it should be");
+	if (json_is_string(hex) && manifest_hex(r, json_string_value(hex), &d))
 		digest_table_put(&r->m->digests, r->at, len, &d);
 	else if (!json_is_null(hex))
-		return refuse(r, "this range has no digest");
+		return manifest_refuse(r, "this range has no digest");
 	r->at += len;
 	r->n++;
 	return 0;
@@ -243,28 +249,28 @@ read_end(struct reader *r, const json_t *o)
 {
 	uint64_t n;
 
-	if (!number(o, "ranges", 0, UINT64_MAX, &n) || n != r->n ||
+	if (!manifest_number(o, "ranges", 0, UINT64_MAX, &n) || n != r->n ||
 	    r->at != r->m->length)
-		return refuse(r, "there are more or fewer ranges than the file "
-		    "says");
+		return manifest_refuse(r,
+		    "there are more or fewer ranges than the file says");
 	if (r->n == 0 && begin_table(r, 0) != 0)
 		return -1;
 	if (getc(r->in) != EOF)
-		return refuse(r, "something follows the last line");
+		return manifest_refuse(r, "something follows the last line");
 	return 0;
 }
 
 /* Read all lines.  Returns 0 at the end of a complete file. */
 static int
-read_all(struct reader *r)
+manifest_read_lines(struct reader *r)
 {
-	json_t *o = next(r);
+	json_t *o = manifest_next_line(r);
 	int failed = o == NULL ? -1 : read_head(r, o);
 	bool over = false;
 
 	while (failed == 0 && !over) {
 		json_decref(o);
-		o = next(r);
+		o = manifest_next_line(r);
 		over = o != NULL && json_object_get(o, "ranges") != NULL;
 		failed = o == NULL ? -1 : over ? read_end(r, o) :
 		    read_range(r, o);
@@ -275,7 +281,7 @@ read_all(struct reader *r)
 
 /* Open a file; NULL with *f if it cannot be opened or is not regular. */
 static FILE *
-open_file(const char *path, struct fault *f)
+manifest_open(const char *path, struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st = { .st_mode = S_IFREG };
@@ -296,14 +302,14 @@ int
 manifest_load(struct manifest *m, const char *path, struct fault *f)
 {
 	struct reader r = { .m = m, .path = path, .f = f,
-		.in = open_file(path, f) };
+		.in = manifest_open(path, f) };
 	int failed;
 
 	*m = (struct manifest){ .off = 0 };
 	if (r.in == NULL)
 		return -1;
 	r.line = malloc(LINE_MOST);
-	failed = r.line != NULL ? read_all(&r) :
+	failed = r.line != NULL ? manifest_read_lines(&r) :
 	    fault_errno(f, ENOMEM, "%s", path);
 	fclose(r.in);
 	free(r.line);

@@ -57,7 +57,7 @@ below_any(dev_t node)
  * number, or 0 if it is unknown.
  */
 static int
-members(dev_t node, dev_t *member, int room)
+below_members(dev_t node, dev_t *member, int room)
 {
 	int dir = sysfs_open("block", node), n, i, known = 0;
 	struct dirent **list;
@@ -97,7 +97,7 @@ length_of(dev_t node)
 	return bytes;
 }
 
-static bool gone(dev_t node, int depth);
+static bool below_node_gone(dev_t node, int depth);
 
 /* A file is gone if the disk of its file system is. */
 static bool
@@ -106,23 +106,24 @@ backing_gone(const struct disk *d, int depth)
 	struct stat st;
 
 	return disk_backing(d->whole_name, d->backing, &st) == 0 &&
-	    gone(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, depth);
+	    below_node_gone(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev,
+	    depth);
 }
 
 static bool
 members_gone(dev_t node, int depth)
 {
 	dev_t member[MEMBERS];
-	int n = members(node, member, MEMBERS), i;
+	int n = below_members(node, member, MEMBERS), i;
 	bool all = n > 0;
 
 	for (i = 0; i < n && all; i++)
-		all = member[i] == 0 || gone(member[i], depth);
+		all = member[i] == 0 || below_node_gone(member[i], depth);
 	return all;
 }
 
 static bool
-gone(dev_t node, int depth)
+below_node_gone(dev_t node, int depth)
 {
 	struct disk d;
 
@@ -140,7 +141,7 @@ gone(dev_t node, int depth)
 bool
 below_gone(dev_t node)
 {
-	return gone(node, DEEP);
+	return below_node_gone(node, DEEP);
 }
 
 /* The length of the file below a loop device; -1: unknown. */
@@ -164,11 +165,12 @@ file_length(const struct disk *d)
 	return st.st_size;
 }
 
-static int kept(dev_t node, uint64_t end, int depth, struct fault *f);
+static int below_node_kept(dev_t node, uint64_t end, int depth,
+    struct fault *f);
 
 /* A loop device reads as zeros beyond the end of its file or disk. */
 static int
-device_kept(const struct disk *d, dev_t node, uint64_t end, int depth,
+below_device_kept(const struct disk *d, dev_t node, uint64_t end, int depth,
     struct fault *f)
 {
 	int64_t length = length_of(node);
@@ -180,7 +182,7 @@ device_kept(const struct disk *d, dev_t node, uint64_t end, int depth,
 		return fault_set(f, STATUS_SHORT, "%s: the device under it now "
 		    "ends at byte %lld, and all past that may read as zeros",
 		    d->name, (long long)length);
-	return kept(node, end, depth, f);
+	return below_node_kept(node, end, depth, f);
 }
 
 static int
@@ -192,8 +194,8 @@ loop_kept(const struct disk *d, uint64_t end, int depth, struct fault *f)
 	if (disk_backing(d->whole_name, d->backing, &st) != 0)
 		return 0;
 	if (S_ISBLK(st.st_mode))
-		return device_kept(d, st.st_rdev, d->backing_off + end, depth,
-		    f);
+		return below_device_kept(d, st.st_rdev, d->backing_off + end,
+		    depth, f);
 	length = file_length(d);
 	if (length < 0 || (uint64_t)length >= d->backing_off + end)
 		return 0;
@@ -203,7 +205,7 @@ loop_kept(const struct disk *d, uint64_t end, int depth, struct fault *f)
 }
 
 static int
-kept(dev_t node, uint64_t end, int depth, struct fault *f)
+below_node_kept(dev_t node, uint64_t end, int depth, struct fault *f)
 {
 	dev_t member[MEMBERS];
 	struct disk d;
@@ -214,21 +216,21 @@ kept(dev_t node, uint64_t end, int depth, struct fault *f)
 	end = (end < d.length ? end : d.length) + d.start;
 	if (d.backing[0] != '\0')
 		return loop_kept(&d, end, depth - 1, f);
-	n = members(d.whole, member, MEMBERS);
+	n = below_members(d.whole, member, MEMBERS);
 	for (i = 0; i < n && failed == 0; i++)
 		failed = member[i] == 0 ? 0 :
-		    kept(member[i], UINT64_MAX, depth - 1, f);
+		    below_node_kept(member[i], UINT64_MAX, depth - 1, f);
 	return failed;
 }
 
 int
 below_kept(dev_t node, uint64_t end, struct fault *f)
 {
-	return kept(node, end, DEEP, f);
+	return below_node_kept(node, end, DEEP, f);
 }
 
 static int
-open_file(const char *name, const struct stat *is)
+below_open_backing(const char *name, const struct stat *is)
 {
 	int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
@@ -254,7 +256,7 @@ below_file(dev_t node, uint64_t *start)
 		if (disk_backing(d.whole_name, d.backing, &st) != 0)
 			return -1;
 		if (!S_ISBLK(st.st_mode))
-			return open_file(d.backing, &st);
+			return below_open_backing(d.backing, &st);
 		node = st.st_rdev;
 	}
 	return -1;
@@ -300,7 +302,8 @@ below_writes(dev_t node)
 }
 
 static int
-each(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg, int depth)
+below_each_member(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg,
+    int depth)
 {
 	int dir = sysfs_open("block", node), n, i, got = 0;
 	const char *directory = "slaves";
@@ -322,7 +325,7 @@ each(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg, int depth)
 		if (member != 0)
 			got = fn(member, list[i]->d_name, arg);
 		if (member != 0 && got == 0 && depth > 0)
-			got = each(member, fn, arg, depth - 1);
+			got = below_each_member(member, fn, arg, depth - 1);
 	}
 	sysfs_forget(list, n);
 	close(dir);
@@ -332,5 +335,5 @@ each(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg, int depth)
 int
 below_each(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg)
 {
-	return each(node, fn, arg, DEEP);
+	return below_each_member(node, fn, arg, DEEP);
 }

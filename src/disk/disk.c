@@ -29,7 +29,7 @@ enum { USB_UP = 5 };		/* levels: target, host, interface, and more */
  * first error.
  */
 static void
-note(int *err, int why)
+attr_error(int *err, int why)
 {
 	if (*err == 0)
 		*err = why;
@@ -37,57 +37,57 @@ note(int *err, int why)
 
 /* Read an attribute that may be missing. */
 static bool
-text(int *err, int dir, const char *name, char *buf, size_t room)
+attr_text(int *err, int dir, const char *name, char *buf, size_t room)
 {
 	bool is = sysfs_text(dir, name, buf, room);
 
 	if (!is && errno != ENOENT)
-		note(err, errno);
+		attr_error(err, errno);
 	return is;
 }
 
 /* Read a number that may be missing; 0 without it. */
 static uint64_t
-number(int *err, int dir, const char *name)
+attr_number(int *err, int dir, const char *name)
 {
 	char buf[32];
 
-	return text(err, dir, name, buf, sizeof(buf)) ?
+	return attr_text(err, dir, name, buf, sizeof(buf)) ?
 	    strtoull(buf, NULL, 10) : 0;
 }
 
 /* Read a number that every disk and partition has. */
 static uint64_t
-measure(int *err, int dir, const char *name)
+attr_required(int *err, int dir, const char *name)
 {
 	char buf[32];
 
 	if (sysfs_text(dir, name, buf, sizeof(buf)))
 		return strtoull(buf, NULL, 10);
-	note(err, errno != 0 ? errno : ENODATA);
+	attr_error(err, errno != 0 ? errno : ENODATA);
 	return 0;
 }
 
 /* Read a number of sectors that every disk and partition has; in bytes. */
 static uint64_t
-place(int *err, int dir, const char *name)
+attr_sectors(int *err, int dir, const char *name)
 {
-	uint64_t sectors = measure(err, dir, name);
+	uint64_t sectors = attr_required(err, dir, name);
 
 	if (sectors <= INT64_MAX / SYSFS_SECTOR)
 		return sectors * SYSFS_SECTOR;
-	note(err, EOVERFLOW);
+	attr_error(err, EOVERFLOW);
 	return 0;
 }
 
 /* Read the number of a device, if it has one. */
 static dev_t
-node_of(int *err, int dir, const char *directory)
+attr_node(int *err, int dir, const char *directory)
 {
 	dev_t node = sysfs_node(dir, directory);
 
 	if (node == 0)
-		note(err, errno != 0 ? errno : ENODATA);
+		attr_error(err, errno != 0 ? errno : ENODATA);
 	return node;
 }
 
@@ -116,7 +116,7 @@ static void
 real_name(struct disk *d, char *path, size_t room)
 {
 	if (!device_dir("block", d->node, path, room))
-		note(&d->err, errno);
+		attr_error(&d->err, errno);
 	last_part(path, d->name, sizeof(d->name));
 }
 
@@ -127,7 +127,7 @@ ask_name(int *err, int dir, const char *attribute, char *buf, size_t room)
 	char whole[1024];
 
 	if (!sysfs_text(dir, attribute, whole, sizeof(whole))) {
-		note(err, sysfs_unasked(errno));
+		attr_error(err, sysfs_unasked(errno));
 	} else if (strlen(whole) < room) {
 		memcpy(buf, whole, strlen(whole) + 1);
 	}
@@ -234,7 +234,8 @@ ask_bus(int whole, struct disk *d)
  * none.
  */
 static dev_t
-beside(int dir, const char *name, const char *prefix, char *found, size_t room)
+disk_other_node(int dir, const char *name, const char *prefix, char *found,
+    size_t room)
 {
 	const char *last = strrchr(name, 'n'), *end;
 	struct dirent **list;
@@ -265,7 +266,7 @@ static void
 ask_generic(int whole, struct disk *d)
 {
 	if (strncmp(d->whole_name, "nvme", 4) == 0)
-		d->ng_node = beside(whole, d->whole_name, "ng", d->ng,
+		d->ng_node = disk_other_node(whole, d->whole_name, "ng", d->ng,
 		    sizeof(d->ng));
 	if (d->ng_node == 0)
 		d->ng[0] = '\0';
@@ -276,16 +277,16 @@ static void
 ask_whole(int whole, struct disk *d, const char *path)
 {
 	last_part(path, d->whole_name, sizeof(d->whole_name));
-	d->whole = node_of(&d->err, whole, ".");
-	d->logical = (uint32_t)measure(&d->err, whole,
+	d->whole = attr_node(&d->err, whole, ".");
+	d->logical = (uint32_t)attr_required(&d->err, whole,
 	    "queue/logical_block_size");
 	d->physical = (uint32_t)sysfs_number(whole,
 	    "queue/physical_block_size");
 	d->rotates = sysfs_number(whole, "queue/rotational") != 0;
 	d->removable = sysfs_number(whole, "removable") != 0;
-	text(&d->err, whole, "loop/backing_file", d->backing,
+	attr_text(&d->err, whole, "loop/backing_file", d->backing,
 	    sizeof(d->backing));
-	d->backing_off = number(&d->err, whole, "loop/offset");
+	d->backing_off = attr_number(&d->err, whole, "loop/offset");
 	ask_bus(whole, d);
 	ask_generic(whole, d);
 	set_transport(d, path);
@@ -303,17 +304,17 @@ disk_of_block(dev_t node, struct disk *d)
 		return false;
 	}
 	real_name(d, path, sizeof(path));
-	d->partition = (int)number(&d->err, dir, "partition");
+	d->partition = (int)attr_number(&d->err, dir, "partition");
 	if (d->partition != 0)
-		d->start = place(&d->err, dir, "start");
-	d->length = place(&d->err, dir, "size");
+		d->start = attr_sectors(&d->err, dir, "start");
+	d->length = attr_sectors(&d->err, dir, "size");
 	whole = d->partition == 0 ? dir :
 	    openat(dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	slash = strrchr(path, '/');
 	if (d->partition != 0 && slash != NULL)
 		*slash = '\0';
 	if (whole < 0)
-		note(&d->err, errno);
+		attr_error(&d->err, errno);
 	else
 		ask_whole(whole, d, path);
 	if (whole >= 0 && whole != dir)
@@ -330,8 +331,8 @@ nvme_sibling(int dir, dev_t node)
 
 	device_dir("char", node, directory, sizeof(directory));
 	last_part(directory, name, sizeof(name));
-	return strncmp(name, "ng", 2) == 0 ? beside(dir, name, "nvme", sibling,
-	    sizeof(sibling)) : 0;
+	return strncmp(name, "ng", 2) == 0 ?
+	    disk_other_node(dir, name, "nvme", sibling, sizeof(sibling)) : 0;
 }
 
 bool
@@ -351,7 +352,7 @@ disk_of_char(dev_t node, struct disk *d)
 		d->err = err;
 	snprintf(path, sizeof(path), "device/block/%s", name);
 	if (name[0] != '\0')
-		sibling = node_of(&d->err, dir, path);
+		sibling = attr_node(&d->err, dir, path);
 	else
 		sibling = nvme_sibling(dir, node);
 	if (sibling == 0)
@@ -446,7 +447,7 @@ by_start(const void *a, const void *b)
 
 /* Read an entry of a disk's directory; only partitions have a number. */
 static int
-read_part(int whole, const char *name, struct disk_part *part)
+disk_read_part(int whole, const char *name, struct disk_part *part)
 {
 	int dir = openat(whole, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int err = 0;
@@ -454,11 +455,11 @@ read_part(int whole, const char *name, struct disk_part *part)
 	*part = (struct disk_part){ .number = 0 };
 	if (dir < 0)
 		return errno == ENOTDIR || errno == ENOENT ? 0 : errno;
-	part->number = (int)number(&err, dir, "partition");
+	part->number = (int)attr_number(&err, dir, "partition");
 	if (part->number > 0) {
-		part->node = node_of(&err, dir, ".");
-		part->start = place(&err, dir, "start");
-		part->length = place(&err, dir, "size");
+		part->node = attr_node(&err, dir, ".");
+		part->start = attr_sectors(&err, dir, "start");
+		part->length = attr_sectors(&err, dir, "size");
 	}
 	strlcpy(part->name, name, sizeof(part->name));
 	close(dir);
@@ -483,7 +484,7 @@ disk_parts(dev_t whole, struct disk_part **parts, size_t *n)
 	if (err == 0 && *parts == NULL)
 		err = ENOMEM;
 	for (i = 0; i < all && err == 0; i++) {
-		err = read_part(dir, list[i]->d_name, &(*parts)[*n]);
+		err = disk_read_part(dir, list[i]->d_name, &(*parts)[*n]);
 		*n += (*parts)[*n].number > 0;
 	}
 	sysfs_forget(list, all);
@@ -519,7 +520,7 @@ nodes_in(dev_t node, const char *directory, dev_t *got, size_t room, size_t *n)
 		}
 		snprintf(path, sizeof(path), "%s/%s", directory,
 		    list[i]->d_name);
-		got[(*n)++] = node_of(&err, dir, path);
+		got[(*n)++] = attr_node(&err, dir, path);
 	}
 	sysfs_forget(list, all);
 	close(dir);

@@ -55,7 +55,7 @@ shares_wwn(const struct disk *d, const struct disk *like)
 
 /* Search one directory of devices: see disk_find. */
 static size_t
-find_in(const char *directory, bool block, bool (*is)(const struct disk *,
+disk_find_in(const char *directory, bool block, bool (*is)(const struct disk *,
     const struct disk *), const struct disk *like, struct disk *d)
 {
 	struct dirent **list;
@@ -82,9 +82,9 @@ find_in(const char *directory, bool block, bool (*is)(const struct disk *,
 size_t
 disk_find(const struct disk *like, struct disk *d)
 {
-	size_t found = find_in("/sys/block", true, is_called, like, d);
+	size_t found = disk_find_in("/sys/block", true, is_called, like, d);
 
-	return found + find_in("/sys/class/scsi_generic", false, is_called,
+	return found + disk_find_in("/sys/class/scsi_generic", false, is_called,
 	    like, d);
 }
 
@@ -95,12 +95,12 @@ disk_namesake(const struct disk *d, enum disk_name by, struct disk *other)
 	    by == NAME_WWN ? shares_wwn : shares_serial;
 
 	return by != NAME_LINK &&
-	    (find_in("/sys/block", true, is, d, other) > 0 ||
-	    find_in("/sys/class/scsi_generic", false, is, d, other) > 0);
+	    (disk_find_in("/sys/block", true, is, d, other) > 0 ||
+	    disk_find_in("/sys/class/scsi_generic", false, is, d, other) > 0);
 }
 
 static uint64_t
-digest(uint64_t sum, const void *bytes, size_t n)
+fnv_add(uint64_t sum, const void *bytes, size_t n)
 {
 	const unsigned char *b = bytes;
 
@@ -116,9 +116,9 @@ disk_id(const struct disk *d)
 
 	if (d->partition != 0 || d->wwn[0] == '\0')
 		return 0;
-	sum = digest(sum, d->serial, strlen(d->serial) + 1);
-	sum = digest(sum, d->wwn, strlen(d->wwn) + 1);
-	return digest(sum, &d->length, sizeof(d->length));
+	sum = fnv_add(sum, d->serial, strlen(d->serial) + 1);
+	sum = fnv_add(sum, d->wwn, strlen(d->wwn) + 1);
+	return fnv_add(sum, &d->length, sizeof(d->length));
 }
 
 /*
@@ -211,7 +211,7 @@ has_no_serial(const char *name)
 }
 
 static bool
-better(const char *name, const char *than)
+name_better(const char *name, const char *than)
 {
 	if (than[0] == '\0')
 		return true;
@@ -221,7 +221,7 @@ better(const char *name, const char *than)
 }
 
 static bool
-leads_to(const char *path, dev_t node)
+path_is_node(const char *path, dev_t node)
 {
 	struct stat st;
 
@@ -240,7 +240,8 @@ disk_by_id(dev_t node, char *name, size_t room)
 	for (i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "/dev/disk/by-id/%s",
 		    list[i]->d_name);
-		if (leads_to(path, node) && better(list[i]->d_name, name))
+		if (path_is_node(path, node) &&
+		    name_better(list[i]->d_name, name))
 			strlcpy(name, list[i]->d_name, room);
 	}
 	sysfs_forget(list, n);
@@ -248,7 +249,7 @@ disk_by_id(dev_t node, char *name, size_t room)
 
 /* A WWN without the prefix that names its kind. */
 static const char *
-bare(const char *wwn)
+wwn_bare(const char *wwn)
 {
 	static const char *const kinds[] = { "naa.", "eui.", "t10.", "0x" };
 	size_t i;
@@ -266,7 +267,8 @@ disk_is(const struct disk *d, const char *called)
 
 	if (*called == '\0')
 		return NAME_OTHER;
-	if (d->wwn[0] != '\0' && strcmp(bare(called), bare(d->wwn)) == 0)
+	if (d->wwn[0] != '\0' && strcmp(wwn_bare(called), wwn_bare(d->wwn)) ==
+	    0)
 		return NAME_WWN;
 	if (strcmp(called, d->serial) == 0)
 		return NAME_SERIAL;
@@ -274,7 +276,7 @@ disk_is(const struct disk *d, const char *called)
 		return NAME_OTHER;
 	snprintf(path, sizeof(path), "/dev/disk/by-id/%s", called);
 	return d->node != 0 &&
-	    (leads_to(path, d->node) || leads_to(path, d->whole)) ?
+	    (path_is_node(path, d->node) || path_is_node(path, d->whole)) ?
 	    NAME_LINK : NAME_OTHER;
 }
 
@@ -287,5 +289,5 @@ disk_path(dev_t node, const char *name, char *path, size_t room)
 	for (c = path + 5; *c != '\0'; c++)
 		if (*c == '!')		/* sysfs writes ! for / */
 			*c = '/';
-	return leads_to(path, node);
+	return path_is_node(path, node);
 }

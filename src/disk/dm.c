@@ -24,7 +24,7 @@ enum {
 
 /* A device number in the form of the ioctls. */
 static uint64_t
-encode(dev_t node)
+dm_encode_node(dev_t node)
 {
 	uint64_t low = minor(node);
 
@@ -52,8 +52,8 @@ read_place(char **text, struct dm_piece *piece)
 
 /* Add one of the n devices of a target. */
 static int
-add(struct pieces *p, const struct dm_target_spec *spec, unsigned long n,
-    char **text)
+dm_add_piece(struct pieces *p, const struct dm_target_spec *spec,
+    unsigned long n, char **text)
 {
 	struct dm_piece piece;
 
@@ -70,7 +70,7 @@ add(struct pieces *p, const struct dm_target_spec *spec, unsigned long n,
 static int
 add_linear(struct pieces *p, const struct dm_target_spec *spec, char *text)
 {
-	int err = add(p, spec, 1, &text);
+	int err = dm_add_piece(p, spec, 1, &text);
 
 	return err == 0 && *text != '\0' ? EBADMSG : err;
 }
@@ -84,7 +84,8 @@ add_stripes(struct pieces *p, const struct dm_target_spec *spec, char *text)
 
 	strtoul(text, &text, 10);
 	for (i = 0; i < n && err == 0; i++)
-		err = *text++ == ' ' ? add(p, spec, n, &text) : EBADMSG;
+		err = *text++ == ' ' ? dm_add_piece(p, spec, n, &text) :
+		    EBADMSG;
 	return err;
 }
 
@@ -110,7 +111,7 @@ read_target(char *answer, size_t at, size_t end, struct pieces *p,
 
 /* Terminate the answer, whatever the kernel has written. */
 static int
-ask(dev_t node, struct dm_ioctl *io)
+dm_table_read(dev_t node, struct dm_ioctl *io)
 {
 	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC), err;
 
@@ -119,7 +120,7 @@ ask(dev_t node, struct dm_ioctl *io)
 	io->version[0] = DM_VERSION_MAJOR;
 	io->data_size = ANSWER - 1;
 	io->data_start = sizeof(*io);
-	io->dev = encode(node);
+	io->dev = dm_encode_node(node);
 	io->flags = DM_STATUS_TABLE_FLAG;
 	err = ioctl(fd, DM_TABLE_STATUS, io) == 0 ? 0 : errno;
 	close(fd);
@@ -129,10 +130,10 @@ ask(dev_t node, struct dm_ioctl *io)
 }
 
 static int
-find(dev_t node, struct pieces *p)
+dm_find_pieces(dev_t node, struct pieces *p)
 {
 	struct dm_ioctl *io = calloc(1, ANSWER);
-	int err = io == NULL ? ENOMEM : ask(node, io);
+	int err = io == NULL ? ENOMEM : dm_table_read(node, io);
 	size_t at, next = 0;
 	uint32_t i;
 
@@ -148,7 +149,7 @@ int
 dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n)
 {
 	struct pieces p = { .at = piece, .room = room };
-	int err = find(node, &p);
+	int err = dm_find_pieces(node, &p);
 
 	*n = p.n;
 	return err;
@@ -158,7 +159,7 @@ int
 dm_ranges(dev_t node, struct dm_piece *piece, size_t room, size_t *n)
 {
 	struct pieces p = { .at = piece, .room = room, .stripes = true };
-	int err = find(node, &p);
+	int err = dm_find_pieces(node, &p);
 
 	*n = p.n;
 	return err;

@@ -33,10 +33,10 @@ struct nodes {
 	int	 depth;
 };
 
-static int disks(const struct located *, struct nodes *);
+static int located_disks(const struct located *, struct nodes *);
 
 static int
-add(struct nodes *to, dev_t node)
+nodes_add(struct nodes *to, dev_t node)
 {
 	if (to->n == to->room)
 		return E2BIG;
@@ -64,7 +64,8 @@ has_no_disk(const char *type)
  * all nodes.
  */
 static int
-members(const char *directory, dev_t node, bool *is, struct nodes *to)
+btrfs_read_members(const char *directory, dev_t node, bool *is,
+    struct nodes *to)
 {
 	struct dirent **list;
 	int n = sysfs_entries(AT_FDCWD, directory, &list), err = 0, i;
@@ -78,7 +79,7 @@ members(const char *directory, dev_t node, bool *is, struct nodes *to)
 		if (to == NULL)
 			*is = *is || one == node;
 		else
-			err = one == 0 ? ENODEV : add(to, one);
+			err = one == 0 ? ENODEV : nodes_add(to, one);
 	}
 	sysfs_forget(list, n);
 	return err;
@@ -97,9 +98,9 @@ btrfs_members(dev_t node, struct nodes *to)
 	for (i = 0; i < n && !is; i++) {
 		snprintf(path, sizeof(path), "%s/%s/devices", all,
 		    list[i]->d_name);
-		(void)members(path, node, &is, NULL);
+		(void)btrfs_read_members(path, node, &is, NULL);
 		if (is)
-			err = members(path, node, &is, to);
+			err = btrfs_read_members(path, node, &is, to);
 	}
 	sysfs_forget(list, n);
 	return err;
@@ -124,7 +125,7 @@ filesystem_has(const char *source, dev_t node)
 
 /* Add the disks of one layer of an overlay. */
 static int
-add_layer(const char *directory, enum layer layer, void *arg)
+nodes_add_layer(const char *directory, enum layer layer, void *arg)
 {
 	struct located at = { .directory = AT_FDCWD, .name = directory };
 	struct stat st;
@@ -136,19 +137,19 @@ add_layer(const char *directory, enum layer layer, void *arg)
 		return errno;
 	at.dev = st.st_dev;
 	at.ino = st.st_ino;
-	return disks(&at, arg);
+	return located_disks(&at, arg);
 }
 
 /* Add the disks of a mount that has no device of its own. */
 static int
-below(const struct mount *m, struct nodes *to)
+mount_disks(const struct mount *m, struct nodes *to)
 {
 	struct stat st;
 
 	if (has_no_disk(m->type))
 		return 0;
 	if (strcmp(m->type, "overlay") == 0)
-		return overlay_layers(m->options, add_layer, to);
+		return overlay_layers(m->options, nodes_add_layer, to);
 	table_unescape(m->source);
 	if (m->source[0] != '/')	/* the name of a pool, or none */
 		return ENOTBLK;
@@ -157,7 +158,7 @@ below(const struct mount *m, struct nodes *to)
 	if (!S_ISBLK(st.st_mode))
 		return ENOTBLK;
 	return strcmp(m->type, "btrfs") == 0 ?
-	    btrfs_members(st.st_rdev, to) : add(to, st.st_rdev);
+	    btrfs_members(st.st_rdev, to) : nodes_add(to, st.st_rdev);
 }
 
 /* Add the disks of the mount through which a file was reached. */
@@ -173,8 +174,8 @@ by_mount(unsigned long long id, struct nodes *to)
 	err = ENOENT;
 	for (at = rows; (row = strsep(&at, "\n")) != NULL; )
 		if (table_mount(row, &m) && m.id == id) {
-			err = major(m.dev) != 0 ? add(to, m.dev) :
-			    below(&m, to);
+			err = major(m.dev) != 0 ? nodes_add(to, m.dev) :
+			    mount_disks(&m, to);
 			break;
 		}
 	free(rows);
@@ -182,13 +183,13 @@ by_mount(unsigned long long id, struct nodes *to)
 }
 
 static int
-disks(const struct located *l, struct nodes *to)
+located_disks(const struct located *l, struct nodes *to)
 {
 	struct statx sx;
 	int err = EMLINK;
 
 	if (major(l->dev) != 0)
-		return add(to, l->dev);
+		return nodes_add(to, l->dev);
 	if (statx(l->directory, l->name, AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
 	    STATX_INO | STATX_MNT_ID, &sx) != 0)
 		return errno;
@@ -212,7 +213,7 @@ filesystem_disks(const struct located *l, dev_t *node, size_t room, size_t *n)
 	int err;
 
 	to.node = node;
-	err = disks(l, &to);
+	err = located_disks(l, &to);
 	*n = to.n;
 	return err;
 }

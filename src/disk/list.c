@@ -109,7 +109,7 @@ worth_it(const struct disk *d)
 }
 
 static int
-add_disk(struct listed ***end, const struct disk *d)
+list_add_disk(struct listed ***end, const struct disk *d)
 {
 	struct listed *l = calloc(1, sizeof(*l));
 
@@ -137,7 +137,7 @@ is_scsi_disk(const char *directory)
 
 /* Order: sda, sdb, sdaa; numbers by value. */
 static int
-by_name(const struct dirent **a, const struct dirent **b)
+names_order(const struct dirent **a, const struct dirent **b)
 {
 	const char *x = (*a)->d_name, *y = (*b)->d_name;
 	size_t p = strcspn(x, "0123456789"), q = strcspn(y, "0123456789");
@@ -148,14 +148,14 @@ by_name(const struct dirent **a, const struct dirent **b)
 }
 
 static int
-visible(const struct dirent *e)
+list_visible(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
 }
 
 /* Whether the device of this directory is listed; *d describes it. */
 static bool
-is_ours(const char *directory, bool block, struct disk *d)
+list_wanted(const char *directory, bool block, struct disk *d)
 {
 	dev_t node = sysfs_node(AT_FDCWD, directory);
 
@@ -170,10 +170,12 @@ is_ours(const char *directory, bool block, struct disk *d)
  * directory of these may be missing.
  */
 static int
-scan(const char *directory, bool block, struct listed ***end, struct fault *f)
+list_scan(const char *directory, bool block, struct listed ***end,
+    struct fault *f)
 {
 	struct dirent **list;
-	int n = scandir(directory, &list, visible, by_name), i, failed = 0;
+	int n = scandir(directory, &list, list_visible, names_order), i,
+	    failed = 0;
 	struct disk d;
 	char path[300];
 
@@ -183,11 +185,11 @@ scan(const char *directory, bool block, struct listed ***end, struct fault *f)
 	for (i = 0; i < n && failed == 0; i++) {
 		snprintf(path, sizeof(path), "%s/%s", directory,
 		    list[i]->d_name);
-		if (!is_ours(path, block, &d))
+		if (!list_wanted(path, block, &d))
 			continue;
 		if (!block)
 			strlcpy(d.sg, list[i]->d_name, sizeof(d.sg));
-		failed = add_disk(end, &d);
+		failed = list_add_disk(end, &d);
 	}
 	sysfs_forget(list, n);
 	return failed == 0 ? 0 : fault_errno(f, ENOMEM, "--list");
@@ -225,7 +227,7 @@ word_of(enum usage_kind kind, bool key)
 
 /* Make a path below a directory of /dev; "" stays "". */
 static void
-path_of(char *path, size_t room, const char *directory, const char *name)
+list_path(char *path, size_t room, const char *directory, const char *name)
 {
 	/* sysfs writes cciss/c0d0 as cciss!c0d0 */
 	char *c;
@@ -279,7 +281,7 @@ entry_begin(struct entry *e, const char *comma)
 }
 
 static void __attribute__((format(printf, 2, 3)))
-add(struct entry *e, const char *fmt, ...)
+entry_add(struct entry *e, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -292,7 +294,7 @@ add(struct entry *e, const char *fmt, ...)
 
 /* The width of a line. */
 static size_t
-width(FILE *out)
+list_width(FILE *out)
 {
 	size_t columns = print_screen(out).columns;
 
@@ -304,9 +306,9 @@ width(FILE *out)
  * can be copied.
  */
 static void
-fold(FILE *out, const char *text, size_t indent)
+list_fold(FILE *out, const char *text, size_t indent)
 {
-	size_t at = 0, most = width(out), n;
+	size_t at = 0, most = list_width(out), n;
 
 	for (; *text != '\0'; text += n) {
 		n = strspn(text, " ");
@@ -342,7 +344,7 @@ entry_end(struct entry *e, FILE *out, size_t indent)
 			end--;
 		*end = '\0';
 		if (safe[0] != '\0')
-			fold(out, safe, indent);
+			list_fold(out, safe, indent);
 	}
 	free(safe);
 	free(e->text);
@@ -358,9 +360,9 @@ add_volume(struct entry *e, dev_t node)
 	udev_value(node, "ID_FS_TYPE", type, sizeof(type));
 	udev_value(node, "ID_FS_LABEL", label, sizeof(label));
 	if (type[0] != '\0' && label[0] != '\0')
-		add(e, "%s \"%s\"", type, label);
+		entry_add(e, "%s \"%s\"", type, label);
 	else if (type[0] != '\0')
-		add(e, "%s", type);
+		entry_add(e, "%s", type);
 }
 
 static void
@@ -370,18 +372,18 @@ add_uses(struct entry *e, const struct listed *l, const char *name)
 
 	for (u = l->users; u != NULL; u = u->next)
 		if (strcmp(u->name, name) == 0)
-			add(e, "%s%s", word_of(u->use.kind, false),
+			entry_add(e, "%s%s", word_of(u->use.kind, false),
 			    u->use.by);
 }
 
 /* The name of a disk to be used with if= and of=. */
 static void
-node_of(char *path, size_t room, const struct disk *d)
+list_node_name(char *path, size_t room, const struct disk *d)
 {
 	if (d->name[0] != '\0')
-		path_of(path, room, "/dev/", d->name);
+		list_path(path, room, "/dev/", d->name);
 	else
-		path_of(path, room, d->sg[0] != '\0' ? "/dev/" : "/dev/bsg/",
+		list_path(path, room, d->sg[0] != '\0' ? "/dev/" : "/dev/bsg/",
 		    d->sg[0] != '\0' ? d->sg : d->bsg);
 }
 
@@ -398,17 +400,17 @@ head_print(FILE *out, const struct listed *l, const struct widths *w)
 
 	if (!entry_begin(&e, ""))
 		return -1;
-	node_of(node, sizeof(node), d);
+	list_node_name(node, sizeof(node), d);
 	if (d->node != 0)
 		number_si(size, sizeof(size), (double)d->length);
 	fprintf(e.to, "%-*s  %*s  %-*s", w->node, node, w->size, size,
 	    w->transport, d->transport[0] != '\0' ? d->transport : "-");
 	e.comma = "  ";
 	if (d->model[0] != '\0')
-		add(&e, "%s%s%s", d->vendor, d->vendor[0] != '\0' ? " " : "",
-		    d->model);
+		entry_add(&e, "%s%s%s", d->vendor, d->vendor[0] != '\0' ? " " :
+		    "", d->model);
 	if (d->serial[0] != '\0')
-		add(&e, "serial %s", d->serial);
+		entry_add(&e, "serial %s", d->serial);
 	return entry_end(&e, out, 0);
 }
 
@@ -422,25 +424,25 @@ disk_print(FILE *out, const struct listed *l)
 
 	if (!entry_begin(&e, ""))
 		return -1;
-	path_of(sg, sizeof(sg), "/dev/", d->sg);
-	path_of(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
+	list_path(sg, sizeof(sg), "/dev/", d->sg);
+	list_path(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
 	if (sg[0] != '\0' && d->name[0] != '\0')
-		add(&e, "%s", sg);
+		entry_add(&e, "%s", sg);
 	if (bsg[0] != '\0')
-		add(&e, "%s", bsg);
+		entry_add(&e, "%s", bsg);
 	if (d->ng[0] != '\0')
-		add(&e, "/dev/%s", d->ng);
+		entry_add(&e, "/dev/%s", d->ng);
 	if (d->node != 0)
-		add(&e, "sectors of %u bytes", d->logical);
+		entry_add(&e, "sectors of %u bytes", d->logical);
 	if (d->removable)
-		add(&e, "removable");
+		entry_add(&e, "removable");
 	if (l->by_id[0] != '\0')
-		add(&e, "by-id %s", l->by_id);
+		entry_add(&e, "by-id %s", l->by_id);
 	add_volume(&e, d->node);
 	if (l->zoned[0] != '\0')
-		add(&e, "zoned (%s)", l->zoned);
+		entry_add(&e, "zoned (%s)", l->zoned);
 	if (d->backing[0] != '\0')
-		add(&e, "on %s", d->backing);
+		entry_add(&e, "on %s", d->backing);
 	add_uses(&e, l, d->name);
 	return entry_end(&e, out, INDENT);
 }
@@ -453,7 +455,7 @@ part_print(FILE *out, const struct listed *l, const struct disk_part *part)
 
 	if (!entry_begin(&e, ""))
 		return -1;
-	path_of(node, sizeof(node), "/dev/", part->name);
+	list_path(node, sizeof(node), "/dev/", part->name);
 	fprintf(e.to, "%s  %s", node, number_si(size, sizeof(size),
 	    (double)part->length));
 	e.comma = "  ";
@@ -480,7 +482,7 @@ listed_print(FILE *out, const struct listed *l, const struct widths *w)
 }
 
 static void
-widen(int *to, const char *text)
+column_widen(int *to, const char *text)
 {
 	if ((int)strlen(text) > *to)
 		*to = (int)strlen(text);
@@ -495,11 +497,11 @@ print_disks(FILE *out, const struct listed *list)
 	int failed = 0;
 
 	for (l = list; l != NULL; l = l->next) {
-		node_of(text, sizeof(text), &l->disk);
-		widen(&w.node, text);
-		widen(&w.size, number_si(text, sizeof(text),
+		list_node_name(text, sizeof(text), &l->disk);
+		column_widen(&w.node, text);
+		column_widen(&w.size, number_si(text, sizeof(text),
 		    (double)l->disk.length));
-		widen(&w.transport, l->disk.transport);
+		column_widen(&w.transport, l->disk.transport);
 	}
 	for (l = list; l != NULL && failed == 0; l = l->next)
 		failed = listed_print(out, l, &w);
@@ -530,10 +532,10 @@ disk_json(const struct listed *l)
 	char node[300], sg[300], bsg[300], ng[64];
 	bool sized = d->node != 0;
 
-	path_of(node, sizeof(node), "/dev/", d->name);
-	path_of(sg, sizeof(sg), "/dev/", d->sg);
-	path_of(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
-	path_of(ng, sizeof(ng), "/dev/", d->ng);
+	list_path(node, sizeof(node), "/dev/", d->name);
+	list_path(sg, sizeof(sg), "/dev/", d->sg);
+	list_path(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
+	list_path(ng, sizeof(ng), "/dev/", d->ng);
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
 	    "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o}",
 	    "schema", "pardd/1", "event", "disk",
@@ -573,10 +575,10 @@ int
 list_print(FILE *out, bool json, struct fault *f)
 {
 	struct listed *list = NULL, **end = &list;
-	int failed = scan("/sys/block", true, &end, f);
+	int failed = list_scan("/sys/block", true, &end, f);
 
 	if (failed == 0)
-		failed = scan("/sys/class/scsi_generic", false, &end, f);
+		failed = list_scan("/sys/class/scsi_generic", false, &end, f);
 	if (failed == 0 && (json ? print_json(out, list) :
 	    print_disks(out, list)) != 0)
 		failed = fault_errno(f, ENOMEM, "--list");

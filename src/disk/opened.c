@@ -42,7 +42,7 @@ parent_of(const char *pid)
 
 /* List all processes, malloc'ed; NULL if that is not possible. */
 static struct process *
-processes(size_t *n)
+opened_processes(size_t *n)
 {
 	struct dirent **list;
 	int all = sysfs_entries(AT_FDCWD, "/proc", &list), i;
@@ -83,7 +83,7 @@ started_by(const struct process *p, size_t n, const struct process *one)
 }
 
 static void
-mark(struct process *p, size_t n, pid_t pid)
+process_mark(struct process *p, size_t n, pid_t pid)
 {
 	bool all = false, more = true;
 	size_t i;
@@ -115,7 +115,7 @@ is_for(pid_t pid, const char *fd, bool write)
 }
 
 static bool
-has(pid_t pid, bool write,
+process_has_open(pid_t pid, bool write,
     bool (*is)(const char *, const struct stat *, void *), void *arg)
 {
 	struct dirent **list;
@@ -142,14 +142,14 @@ opened_any(pid_t pid, bool write,
     bool (*is)(const char *, const struct stat *, void *), void *arg)
 {
 	size_t n, i;
-	struct process *p = processes(&n);
+	struct process *p = opened_processes(&n);
 	bool found = false;
 
 	if (p == NULL)
 		return false;
-	mark(p, n, pid);
+	process_mark(p, n, pid);
 	for (i = 0; i < n && !found; i++)
-		found = p[i].ours && has(p[i].pid, write, is, arg);
+		found = p[i].ours && process_has_open(p[i].pid, write, is, arg);
 	free(p);
 	return found;
 }

@@ -35,7 +35,7 @@ enum {
 
 /* Decode "\:", in place. */
 static void
-plain(char *s)
+overlay_unescape(char *s)
 {
 	char *to = s;
 
@@ -68,7 +68,7 @@ struct visit {
 };
 
 static int
-visit(struct visit *v, const char *directory, enum layer layer)
+overlay_visit_layer(struct visit *v, const char *directory, enum layer layer)
 {
 	v->any = true;
 	return v->each(directory, layer, v->arg);
@@ -84,11 +84,11 @@ visit_lower(struct visit *v, char *list)
 
 	for (; list != NULL && err == 0; list = next) {
 		next = first_of(list);
-		plain(list);
+		overlay_unescape(list);
 		if (list[0] == '\0')
 			layer = LAYER_DATA;
 		else
-			err = visit(v, list, layer);
+			err = overlay_visit_layer(v, list, layer);
 	}
 	return err;
 }
@@ -98,8 +98,8 @@ static int
 visit_one(struct visit *v, char *directory, enum layer layer)
 {
 	if (access(directory, F_OK) != 0)
-		plain(directory);
-	return visit(v, directory, layer);
+		overlay_unescape(directory);
+	return overlay_visit_layer(v, directory, layer);
 }
 
 /* Visit the layers of one option, decoded from mountinfo. */
@@ -154,7 +154,7 @@ without_data(const char *path)
 
 /* Find the file in one layer; ENOENT: it is not there. */
 static int
-find(const char *directory, const char *path, struct stat *st)
+overlay_find_in_layer(const char *directory, const char *path, struct stat *st)
 {
 	if (directory[0] != '/')	/* relative to where mount(8) ran */
 		return ENOTDIR;
@@ -178,7 +178,7 @@ search_layer(const char *directory, enum layer layer, void *arg)
 		return 0;
 	if (asprintf(&path, "%s%s", directory, s->name) < 0)
 		return ENOMEM;
-	err = find(directory, path, &st);
+	err = overlay_find_in_layer(directory, path, &st);
 	if (err != 0) {
 		s->blind = s->blind || err != ENOENT;
 		free(path);
@@ -212,7 +212,7 @@ name_below(int fd, const struct mount *m)
 }
 
 static bool
-alike(const struct stat *a, const struct stat *b)
+stat_alike(const struct stat *a, const struct stat *b)
 {
 	return a->st_size == b->st_size &&
 	    a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -221,7 +221,7 @@ alike(const struct stat *a, const struct stat *b)
 
 /* Search the layers of the mount. */
 static bool
-search(int fd, const struct mount *m, struct search *s)
+overlay_search_layers(int fd, const struct mount *m, struct search *s)
 {
 	struct stat st;
 	int try;
@@ -233,7 +233,7 @@ search(int fd, const struct mount *m, struct search *s)
 		if (fstat(fd, &st) != 0 || overlay_layers(m->options,
 		    search_layer, s) != 0 || s->path == NULL || s->blind)
 			return false;
-		if (alike(&st, &s->st))
+		if (stat_alike(&st, &s->st))
 			return true;
 	}
 	return false;
@@ -287,7 +287,7 @@ is_on_overlay(int fd)
 
 /* Search the layers of the overlay of an open file. */
 static bool
-look_below(int fd, struct search *s)
+overlay_search_below(int fd, struct search *s)
 {
 	struct mount m;
 	char *rows;
@@ -298,14 +298,14 @@ look_below(int fd, struct search *s)
 	is = mount_of(fd, rows, &m);
 	s->fleeting = s->fleeting || (is && is_volatile(m.options));
 	s->name = is ? name_below(fd, &m) : NULL;
-	is = s->name != NULL && search(fd, &m, s);
+	is = s->name != NULL && overlay_search_layers(fd, &m, s);
 	free(s->name);
 	free(rows);
 	return is;
 }
 
 static bool
-is_file(int fd, const struct stat *is)
+fd_is_file(int fd, const struct stat *is)
 {
 	struct stat st;
 
@@ -329,8 +329,8 @@ overlay_file(const struct located *l, bool written, struct overlaid *o,
 	struct stat is = { .st_dev = l->dev, .st_ino = l->ino };
 	int fd = major(l->dev) == 0 ? open_located(l) : -1, depth;
 
-	for (depth = 0; fd >= 0 && depth < DEPTH && is_file(fd, &is) &&
-	    look_below(fd, &s); depth++) {
+	for (depth = 0; fd >= 0 && depth < DEPTH && fd_is_file(fd, &is) &&
+	    overlay_search_below(fd, &s); depth++) {
 		is = o->st = s.st;
 		if (path != NULL)
 			strlcpy(path, s.path, PATH_MAX);

@@ -88,7 +88,7 @@ sysfs_node(int dir, const char *directory)
 }
 
 static int
-visible(const struct dirent *e)
+sysfs_visible(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
 }
@@ -96,7 +96,7 @@ visible(const struct dirent *e)
 int
 sysfs_entries(int dir, const char *directory, struct dirent ***list)
 {
-	int n = scandirat(dir, directory, list, visible, versionsort);
+	int n = scandirat(dir, directory, list, sysfs_visible, versionsort);
 
 	if (n < 0)
 		*list = NULL;

@@ -19,7 +19,7 @@ enum {
 
 /* Read everything into *text.  Returns 0 or an errno value. */
 static int
-read_all(int fd, char **text)
+table_read_all(int fd, char **text)
 {
 	size_t len = 0, room = 0;
 	char *more;
@@ -51,7 +51,7 @@ table_read(const char *path, char **text)
 	*text = NULL;
 	if (fd < 0)
 		return err;
-	err = read_all(fd, text);
+	err = table_read_all(fd, text);
 	close(fd);
 	if (err != 0) {
 		free(*text);
@@ -69,7 +69,7 @@ table_unescape(char *field)
 
 /* Skip the next n words of a row. */
 static void
-skip(char **row, int n)
+table_skip_field(char **row, int n)
 {
 	while (n > 0 && strsep(row, " ") != NULL)
 		n--;
@@ -89,7 +89,7 @@ table_mount(char *row, struct mount *m)
 	*fs = '\0';
 	fs += 3;
 	m->id = strtoul(row, NULL, 10);
-	skip(&row, 2);
+	table_skip_field(&row, 2);
 	device = strsep(&row, " ");
 	m->root = strsep(&row, " ");
 	m->point = strsep(&row, " ");

@@ -27,7 +27,7 @@
 
 /* Note a use, if that is one; returns whether it is. */
 static bool
-found(bool is, struct usage *use, enum usage_kind kind, const char *by)
+usage_found(bool is, struct usage *use, enum usage_kind kind, const char *by)
 {
 	if (is) {
 		use->kind = kind;
@@ -38,7 +38,8 @@ found(bool is, struct usage *use, enum usage_kind kind, const char *by)
 
 /* Keep the first file that could not be read. */
 static bool
-unknown(struct usage *use, enum usage_kind kind, const char *file, int err)
+usage_unknown(struct usage *use, enum usage_kind kind, const char *file,
+    int err)
 {
 	use->unknown |= kind;
 	if (use->err == 0) {
@@ -93,11 +94,11 @@ mount_row(char *row, dev_t dev, ino_t ino, struct usage *use)
 		return false;
 	use->writable = strncmp(m.options, "rw", 2) == 0;
 	table_unescape(m.point);
-	return found(true, use, USE_MOUNTED, m.point);
+	return usage_found(true, use, USE_MOUNTED, m.point);
 }
 
 static bool
-mounted(dev_t dev, ino_t ino, struct usage *use)
+usage_mounted(dev_t dev, ino_t ino, struct usage *use)
 {
 	static const char file[] = MOUNTS;
 	char *rows, *at, *row;
@@ -105,7 +106,7 @@ mounted(dev_t dev, ino_t ino, struct usage *use)
 	bool is = false;
 
 	if (err != 0)
-		return unknown(use, USE_MOUNTED, file, err);
+		return usage_unknown(use, USE_MOUNTED, file, err);
 	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; )
 		is = mount_row(row, dev, ino, use);
 	free(rows);
@@ -126,7 +127,7 @@ files_mounted(void)
 
 /* A kernel without swap support lacks this table only. */
 static bool
-swapped(dev_t dev, ino_t ino, struct usage *use)
+usage_swapped(dev_t dev, ino_t ino, struct usage *use)
 {
 	static const char file[] = "/proc/swaps";
 	char *rows, *at, *row;
@@ -136,13 +137,13 @@ swapped(dev_t dev, ino_t ino, struct usage *use)
 	if (err == ENOENT && access("/proc/filesystems", F_OK) == 0)
 		return false;
 	if (err != 0)
-		return unknown(use, USE_SWAP, file, err);
+		return usage_unknown(use, USE_SWAP, file, err);
 	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; ) {
 		table_unescape(row);
 		is = row[0] == '/' && is_it(row, dev, ino);
 	}
 	free(rows);
-	return found(is, use, USE_SWAP, "swap space");
+	return usage_found(is, use, USE_SWAP, "swap space");
 }
 
 /*
@@ -165,7 +166,7 @@ static const struct server {
 
 /* Whether this file of a server names the device or file. */
 static bool
-names(const struct server *s, const char *file, dev_t dev, ino_t ino)
+server_names(const struct server *s, const char *file, dev_t dev, ino_t ino)
 {
 	char text[PATH_MAX + 512], path[PATH_MAX], on[8];
 	char *name, *end;
@@ -200,13 +201,13 @@ exported_by(const struct server *s, dev_t dev, ino_t ino, struct usage *use)
 	snprintf(pattern, sizeof(pattern), CONFIGFS "%s", s->files);
 	if (glob(pattern, GLOB_NOSORT, NULL, &all) == 0)
 		for (i = 0; i < all.gl_pathc && !is; i++)
-			is = names(s, all.gl_pathv[i], dev, ino);
+			is = server_names(s, all.gl_pathv[i], dev, ino);
 	globfree(&all);
-	return found(is, use, USE_HELD, s->name);
+	return usage_found(is, use, USE_HELD, s->name);
 }
 
 static bool
-exported(dev_t dev, ino_t ino, struct usage *use)
+usage_exported(dev_t dev, ino_t ino, struct usage *use)
 {
 	size_t i;
 	bool is = false;
@@ -219,7 +220,7 @@ exported(dev_t dev, ino_t ino, struct usage *use)
 }
 
 static bool
-held(dev_t node, struct usage *use)
+usage_held(dev_t node, struct usage *use)
 {
 	int dir = sysfs_open("block", node), err = errno;
 	char name[256] = "";
@@ -229,9 +230,9 @@ held(dev_t node, struct usage *use)
 		close(dir);
 	}
 	if (sysfs_unasked(err) != 0)
-		unknown(use, USE_HELD, "/sys/dev/block", err);
-	return found(name[0] != '\0', use, USE_HELD, name) ||
-	    exported(node, 0, use);
+		usage_unknown(use, USE_HELD, "/sys/dev/block", err);
+	return usage_found(name[0] != '\0', use, USE_HELD, name) ||
+	    usage_exported(node, 0, use);
 }
 
 /* A whole loop device, not a partition. */
@@ -310,8 +311,8 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use,
 		return false;
 	lost = disk_backing(loop, NULL, &st);
 	if (lost == 0)
-		return found(is_file_of(loop, &st, dev, ino, backing, mounts),
-		    use, USE_LOOPED, loop);
+		return usage_found(is_file_of(loop, &st, dev, ino, backing,
+		    mounts), use, USE_LOOPED, loop);
 	if (lost == ENXIO)		/* it is free */
 		return false;
 	snprintf(directory, sizeof(directory), "/sys/block/%s", loop);
@@ -321,9 +322,9 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use,
 		return false;
 	lost = disk_backing(loop, backing, &st);
 	if (lost == 0)
-		return found(is_of(&st, dev, ino), use, USE_LOOPED, loop);
+		return usage_found(is_of(&st, dev, ino), use, USE_LOOPED, loop);
 	return !is_free(directory, path) &&
-	    unknown(use, USE_LOOPED, path, err == 0 ? lost : err);
+	    usage_unknown(use, USE_LOOPED, path, err == 0 ? lost : err);
 }
 
 static bool
@@ -335,7 +336,7 @@ any_lies_on(dev_t dev, ino_t ino, struct usage *use)
 	bool is = false;
 
 	if (n < 0)
-		return unknown(use, USE_LOOPED, "/sys/block", errno);
+		return usage_unknown(use, USE_LOOPED, "/sys/block", errno);
 	for (i = 0; i < n && !is; i++)
 		is = lies_on(list[i]->d_name, dev, ino, use, &mounts);
 	sysfs_forget(list, n);
@@ -349,7 +350,7 @@ any_lies_on(dev_t dev, ino_t ino, struct usage *use)
  * take longer than a small copy.
  */
 static bool
-looped(dev_t dev, ino_t ino, struct usage *use)
+usage_looped(dev_t dev, ino_t ino, struct usage *use)
 {
 	char *rows, *at, *row, *name, *mounts = NULL;
 	bool is = false;
@@ -372,10 +373,10 @@ usage_of_node(dev_t node, unsigned but, struct usage *use)
 	use->writable = false;
 	use->unknown = 0;
 	use->err = 0;
-	return ((but & USE_MOUNTED) == 0 && mounted(node, 0, use)) ||
-	    ((but & USE_SWAP) == 0 && swapped(node, 0, use)) ||
-	    ((but & USE_HELD) == 0 && held(node, use)) ||
-	    ((but & USE_LOOPED) == 0 && looped(node, 0, use));
+	return ((but & USE_MOUNTED) == 0 && usage_mounted(node, 0, use)) ||
+	    ((but & USE_SWAP) == 0 && usage_swapped(node, 0, use)) ||
+	    ((but & USE_HELD) == 0 && usage_held(node, use)) ||
+	    ((but & USE_LOOPED) == 0 && usage_looped(node, 0, use));
 }
 
 bool
@@ -386,10 +387,10 @@ usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *use)
 	use->unknown = 0;
 	use->err = 0;
 	return ((but & USE_MOUNTED) == 0 && files_mounted() &&
-	    mounted(dev, ino, use)) ||
-	    ((but & USE_SWAP) == 0 && swapped(dev, ino, use)) ||
-	    ((but & USE_HELD) == 0 && exported(dev, ino, use)) ||
-	    ((but & USE_LOOPED) == 0 && looped(dev, ino, use));
+	    usage_mounted(dev, ino, use)) ||
+	    ((but & USE_SWAP) == 0 && usage_swapped(dev, ino, use)) ||
+	    ((but & USE_HELD) == 0 && usage_exported(dev, ino, use)) ||
+	    ((but & USE_LOOPED) == 0 && usage_looped(dev, ino, use));
 }
 
 bool
@@ -404,5 +405,5 @@ usage_of_locks(int fd, struct usage *use)
 	if (range.l_pid > 0)
 		snprintf(by, sizeof(by), "a lock of process %ld",
 		    (long)range.l_pid);
-	return found(true, use, USE_HELD, by);
+	return usage_found(true, use, USE_HELD, by);
 }

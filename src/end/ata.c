@@ -38,8 +38,8 @@ enum {
 #define MOST_SECTORS	(UINT64_C(1) << 48)
 
 static bool
-pass(int fd, unsigned char cdb[16], void *data, unsigned char *sense,
-    unsigned char room)
+ata_pass_through(int fd, unsigned char cdb[16], void *data,
+    unsigned char *sense, unsigned char room)
 {
 	struct sg_io_hdr h = {
 		.interface_id = 'S',
@@ -64,7 +64,7 @@ sectors_by(int fd, unsigned char command)
 	/* descriptors, the first with the registers: SAT-4 12.2.2.6 */
 	unsigned char s[22] = { 0 };
 
-	if (!pass(fd, cdb, NULL, s, sizeof(s)) || s[0] != 0x72 ||
+	if (!ata_pass_through(fd, cdb, NULL, s, sizeof(s)) || s[0] != 0x72 ||
 	    s[8] != 0x09 || s[9] != 12 || (s[21] & ERROR) != 0)
 		return 0;
 	return ((uint64_t)s[18] << 40 | (uint64_t)s[16] << 32 |
@@ -82,7 +82,7 @@ sectors_made(int fd)
 	uint64_t last = 0;
 	unsigned i;
 
-	if (!pass(fd, cdb, a, s, sizeof(s)))
+	if (!ata_pass_through(fd, cdb, a, s, sizeof(s)))
 		return 0;
 	for (i = 0; i < SECTOR; i++)
 		sum = (unsigned char)(sum + a[i]);
@@ -95,7 +95,7 @@ sectors_made(int fd)
 
 /* Open the node of the end once more. */
 static int
-open_node(const struct endpoint *ep)
+ata_open_node(const struct endpoint *ep)
 {
 	int fd = open(ep->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
@@ -118,7 +118,7 @@ ata_hidden(const struct endpoint *ep, struct ata_hidden *h)
 	if ((ep->kind != END_BLOCK && ep->kind != END_SCSI) ||
 	    ep->is.inherited || !endpoint_disk(ep, &d) || d.partition != 0 ||
 	    strcmp(d.vendor, "ATA") != 0 || ep->geo.block == 0 ||
-	    ep->geo.block > 4096 || (fd = open_node(ep)) < 0)
+	    ep->geo.block > 4096 || (fd = ata_open_node(ep)) < 0)
 		return false;
 	shown = (uint64_t)(ep->lim.part > 0 ? ep->lim.disk_size :
 	    ep->geo.size) / ep->geo.block;

@@ -51,7 +51,7 @@ hides_content(const struct endpoint *ep, int path, off_t size)
  * report wrong sizes.
  */
 static bool
-pseudo(const struct endpoint *ep, int path, const struct stat *st)
+choose_pseudo(const struct endpoint *ep, int path, const struct stat *st)
 {
 	switch ((unsigned long)ep->fs.f_type) {
 	case PROC_SUPER_MAGIC:
@@ -72,7 +72,7 @@ pseudo(const struct endpoint *ep, int path, const struct stat *st)
 }
 
 static int
-unsupported(struct fault *f, const struct endpoint *ep, const char *what)
+choose_unsupported(struct fault *f, const struct endpoint *ep, const char *what)
 {
 	return fault_set(f, STATUS_FILE, "%s is %s, which is not supported",
 	    ep->name, what);
@@ -80,7 +80,7 @@ unsupported(struct fault *f, const struct endpoint *ep, const char *what)
 
 /* The kernel's name for the subsystem of a character device; "" if unknown. */
 static void
-subsystem(const struct stat *st, char *name, size_t room)
+node_subsystem(const struct stat *st, char *name, size_t room)
 {
 	char link[64], to[256];
 	const char *base;
@@ -102,7 +102,7 @@ no_nvme(const struct endpoint *ep, struct fault *f)
 }
 
 static void
-identify(struct endpoint *ep, dev_t dev, ino_t ino)
+choose_identity(struct endpoint *ep, dev_t dev, ino_t ino)
 {
 	ep->id.known = true;
 	ep->id.dev = dev;
@@ -116,9 +116,9 @@ identify_disk(struct endpoint *ep, dev_t node)
 	struct disk d;
 
 	if (disk_of_char(node, &d) && d.node != 0)
-		identify(ep, d.node, 0);
+		choose_identity(ep, d.node, 0);
 	else
-		identify(ep, node, 1);
+		choose_identity(ep, node, 1);
 }
 
 /* Whether a read returns one message and drops what does not fit. */
@@ -144,7 +144,7 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 		ep->is.endless = zeros;
 		return 0;
 	}
-	subsystem(st, drivers, sizeof(drivers));
+	node_subsystem(st, drivers, sizeof(drivers));
 	if (major(st->st_rdev) == SCSI_GENERIC_MAJOR ||
 	    strcmp(drivers, "bsg") == 0) {
 		ep->be = &sg_backend;
@@ -152,7 +152,7 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 		return 0;
 	}
 	if (major(st->st_rdev) == SCSI_TAPE_MAJOR)
-		return unsupported(f, ep, "a tape");
+		return choose_unsupported(f, ep, "a tape");
 	if (strcmp(drivers, "nvme-generic") == 0) {
 		ep->be = &nvme_backend;
 		identify_disk(ep, st->st_rdev);
@@ -189,7 +189,7 @@ choose_misused(const struct endpoint *ep, struct fault *f)
 
 /* Whether the target is a disk whose zones must be written in order. */
 static bool
-zoned(const struct endpoint *ep, const struct stat *st)
+choose_zoned(const struct endpoint *ep, const struct stat *st)
 {
 	char model[32];
 
@@ -205,7 +205,7 @@ block_backend(const struct endpoint *ep, const struct stat *st)
 		return &nvme_backend;
 	if ((ep->spec.flags & FLAG_SGIO) != 0)
 		return &sg_backend;
-	return zoned(ep, st) ? &zoned_backend : &file_backend;
+	return choose_zoned(ep, st) ? &zoned_backend : &file_backend;
 }
 
 /* Choose a backend by the type of file that was found. */
@@ -218,13 +218,14 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		if (fstatfs(fd, &ep->fs) != 0)
 			return fault_errno(f, errno, "%s", ep->name);
 		ep->held = (uint64_t)st->st_blocks * 512;
-		ep->be = pseudo(ep, fd, st) ? &stream_backend : &file_backend;
-		identify(ep, st->st_dev, st->st_ino);
+		ep->be = choose_pseudo(ep, fd, st) ? &stream_backend :
+		    &file_backend;
+		choose_identity(ep, st->st_dev, st->st_ino);
 		return 0;
 	case S_IFBLK:
 		ep->be = block_backend(ep, st);
 		ep->is.device = true;
-		identify(ep, st->st_rdev, 0);
+		choose_identity(ep, st->st_rdev, 0);
 		return 0;
 	case S_IFCHR:
 		ep->is.device = true;
@@ -235,9 +236,10 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		return 0;
 	case S_IFSOCK:
 		if (!ep->is.inherited)
-			return unsupported(f, ep, "a socket");
+			return choose_unsupported(f, ep, "a socket");
 		if (ep->spec.role == SOURCE && has_messages(fd))
-			return unsupported(f, ep, "a socket of messages");
+			return choose_unsupported(f, ep,
+			    "a socket of messages");
 		ep->is.piped = true;
 		ep->be = &stream_backend;
 		return 0;
@@ -250,7 +252,7 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		    "name a file in it" :
 		    "name a file, or the disk it lies on (pardd -l)");
 	default:
-		return unsupported(f, ep, "of an unknown type");
+		return choose_unsupported(f, ep, "of an unknown type");
 	}
 }
 

@@ -50,7 +50,7 @@ enum {
 
 /* Split the words between the brackets; malloc'ed, or NULL with *f. */
 static char **
-words_of(const char *name, const char *line, char ***argv, struct fault *f)
+command_words(const char *name, const char *line, char ***argv, struct fault *f)
 {
 	char **words = shell_split(line);
 	size_t n = 0;
@@ -172,7 +172,7 @@ set_signals(posix_spawnattr_t *attr)
 
 /* Start it with this socket and this pipe.  Returns 0 or an errno value. */
 static int
-spawn(struct command *c, char **argv, int sock, int words)
+command_spawn(struct command *c, char **argv, int sock, int words)
 {
 	static const char null[] = "/dev/null";
 	posix_spawn_file_actions_t files;
@@ -207,7 +207,7 @@ spawn(struct command *c, char **argv, int sock, int words)
 }
 
 static int
-begin(struct command *c, char **argv, int *sock)
+command_begin(struct command *c, char **argv, int *sock)
 {
 	int pair[2], pipe[2], err;
 
@@ -221,7 +221,7 @@ begin(struct command *c, char **argv, int *sock)
 		return err;
 	}
 	(void)fcntl(pipe[0], F_SETPIPE_SZ, UNHEARD);
-	err = spawn(c, argv, pair[1], pipe[1]);
+	err = command_spawn(c, argv, pair[1], pipe[1]);
 	close(pair[1]);
 	close(pipe[1]);
 	if (err != 0) {
@@ -259,7 +259,7 @@ begin_listening(struct command *c, char **argv, int *sock)
 	all[1] = option;
 	all[2] = script;
 	memcpy(all + 4, argv, n * sizeof(*all));
-	err = begin(c, all, sock);
+	err = command_begin(c, all, sock);
 	free(all);
 	return err;
 }
@@ -268,7 +268,7 @@ int
 command_start(struct command *c, const char *name, const char *line,
     int *sock, struct fault *f)
 {
-	char **argv, **words = words_of(name, line, &argv, f);
+	char **argv, **words = command_words(name, line, &argv, f);
 	int err;
 
 	*c = (struct command){ .end = -1, .words = -1 };
@@ -276,7 +276,7 @@ command_start(struct command *c, const char *name, const char *line,
 		return -1;
 	know_server(c, words, &argv);
 	err = c->listens ? begin_listening(c, argv, sock) :
-	    begin(c, argv, sock);
+	    command_begin(c, argv, sock);
 	if (err != 0) {
 		secrets_hide(argv[0]);
 		fault_errno(f, err, "%s: starting %s", name, argv[0]);
@@ -304,7 +304,7 @@ ended_of_old(const struct command *c, int ms)
 
 /* Whether it has ended, or does so within ms. */
 static bool
-ended(const struct command *c, int ms)
+command_ended(const struct command *c, int ms)
 {
 	struct pollfd p = { .fd = c->end, .events = POLLIN };
 	int n;
@@ -318,7 +318,7 @@ ended(const struct command *c, int ms)
 
 /* Read all that was printed; command->lock is held. */
 static void
-keep(struct command *c)
+command_keep_output(struct command *c)
 {
 	ssize_t n;
 
@@ -338,7 +338,7 @@ command_listen(struct command *c)
 {
 	if (c->pid == 0 || pthread_mutex_trylock(&c->lock) != 0)
 		return;
-	keep(c);
+	command_keep_output(c);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -350,7 +350,7 @@ last_line(struct command *c, char *line, size_t room)
 	size_t n;
 
 	pthread_mutex_lock(&c->lock);
-	keep(c);
+	command_keep_output(c);
 	n = c->kept;
 	memcpy(text, c->said, n);
 	pthread_mutex_unlock(&c->lock);
@@ -376,8 +376,9 @@ command_tell(struct command *c, int ms, char *text, size_t room)
 	if (c->pid == 0)
 		return false;
 	/* Leave it unreaped, so that its pid stays valid until command_end. */
-	over = ended(c, ms) && waitid(P_PID, (id_t)c->pid, &info, WEXITED |
-	    WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid;
+	over = command_ended(c, ms) &&
+	    waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) ==
+	    0 && info.si_pid == c->pid;
 	if (over)
 		snprintf(how, sizeof(how), info.si_code == CLD_EXITED ?
 		    "its command ended with status %d" :
@@ -436,13 +437,13 @@ command_end(struct command *c, bool stuck)
 {
 	if (c->pid == 0)
 		return;
-	if (c->listens || !ended(c, stuck ? 0 : PATIENCE)) {
+	if (c->listens || !command_ended(c, stuck ? 0 : PATIENCE)) {
 		kill(c->pid, SIGTERM);
 		kill(c->pid, SIGCONT);
-		if (!ended(c, PATIENCE))
+		if (!command_ended(c, PATIENCE))
 			kill(c->pid, SIGKILL);
 	}
-	if (ended(c, LAST_PATIENCE))
+	if (command_ended(c, LAST_PATIENCE))
 		while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
 			continue;
 	if (c->end >= 0)

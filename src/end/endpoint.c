@@ -58,7 +58,7 @@ endpoint_look(const struct endpoint *ep, struct fault *f)
 }
 
 static int
-create(struct endpoint *ep, mode_t mode, struct fault *f)
+endpoint_create(struct endpoint *ep, mode_t mode, struct fault *f)
 {
 	ep->fd = openat(ep->dir, path_base(ep->name), O_RDWR | O_CREAT |
 	    O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
@@ -78,7 +78,7 @@ endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
 		return 0;
 	if (!ep->is.absent)
 		return ep->be->prepare(ep, length, f);
-	if (create(ep, mode, f) != 0)
+	if (endpoint_create(ep, mode, f) != 0)
 		return -1;
 	failed = ep->be->prepare(ep, length, f);
 	close(ep->fd);

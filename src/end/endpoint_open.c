@@ -136,7 +136,7 @@ open_address(struct endpoint *ep, const struct address *a, bool look,
 
 /* What to use instead of a web address, or of a path on another machine. */
 static const char *
-instead(const struct endpoint *ep, const char *rest)
+endpoint_hint(const struct endpoint *ep, const char *rest)
 {
 	bool web = strncmp(ep->name, "http", 4) == 0 ||
 	    strncmp(ep->name, "ftp", 3) == 0;
@@ -190,11 +190,11 @@ check_scheme(const struct endpoint *ep, struct fault *f)
 		return 0;
 	return fault_set(f, STATUS_USAGE, "%.*s: is no kind of end that pardd "
 	    "knows%s; for a file of that name write ./%s", (int)n, name,
-	    instead(ep, name + n + 1), name);
+	    endpoint_hint(ep, name + n + 1), name);
 }
 
 static int
-open_named(struct endpoint *ep, bool look, struct fault *f)
+endpoint_open_named(struct endpoint *ep, bool look, struct fault *f)
 {
 	int nofollow = (ep->spec.flags & FLAG_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
 	int path = open(ep->name, O_PATH | O_CLOEXEC | nofollow), failed;
@@ -225,7 +225,7 @@ open_name(struct endpoint *ep, bool look, struct fault *f)
 	if (a != NULL)
 		return open_address(ep, a, look, f);
 	return check_scheme(ep, f) != 0 || check_tag(ep, f) != 0 ? -1 :
-	    open_named(ep, look, f);
+	    endpoint_open_named(ep, look, f);
 }
 
 static struct end_spec
@@ -247,7 +247,7 @@ spec_of(const struct opts *o, enum role role, unsigned flags)
 
 /* Not open yet, but with a backend, so that it can be closed. */
 static struct endpoint
-unopened(struct end_spec spec, const char *name)
+endpoint_unopened(struct end_spec spec, const char *name)
 {
 	return (struct endpoint){ .be = &null_backend, .name = name,
 		.spec = spec,
@@ -256,7 +256,7 @@ unopened(struct end_spec spec, const char *name)
 }
 
 static enum end_kind
-kind_of(const struct endpoint *ep)
+endpoint_kind_found(const struct endpoint *ep)
 {
 	size_t i;
 
@@ -281,16 +281,16 @@ int
 endpoint_open_compared(struct endpoint *ep, const struct opts *o,
     struct fault *f)
 {
-	*ep = unopened(spec_of(o, SOURCE, o->oflag), o->output);
+	*ep = endpoint_unopened(spec_of(o, SOURCE, o->oflag), o->output);
 	ep->is.back = true;
 	if (open_name(ep, false, f) != 0)
 		return -1;
-	ep->kind = kind_of(ep);
+	ep->kind = endpoint_kind_found(ep);
 	return 0;
 }
 
 static int
-find_end(struct endpoint *ep, bool look, struct fault *f)
+endpoint_find(struct endpoint *ep, bool look, struct fault *f)
 {
 	const char *name = ep->name;
 
@@ -312,11 +312,11 @@ find_end(struct endpoint *ep, bool look, struct fault *f)
 }
 
 static int
-open_end(struct endpoint *ep, bool look, struct fault *f)
+endpoint_open_found(struct endpoint *ep, bool look, struct fault *f)
 {
-	if (find_end(ep, look, f) != 0)
+	if (endpoint_find(ep, look, f) != 0)
 		return -1;
-	ep->kind = kind_of(ep);
+	ep->kind = endpoint_kind_found(ep);
 	layer_open(ep, look);
 	return 0;
 }
@@ -326,19 +326,19 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
     bool look, struct fault *f)
 {
 	*ep = role == SOURCE ?
-	    unopened(spec_of(o, SOURCE, o->iflag), o->input) :
-	    unopened(spec_of(o, TARGET, o->oflag), o->output);
+	    endpoint_unopened(spec_of(o, SOURCE, o->iflag), o->input) :
+	    endpoint_unopened(spec_of(o, TARGET, o->oflag), o->output);
 	ep->spec.bitmap = role == SOURCE ? o->bitmap : NULL;
 	ep->spec.since = role == SOURCE ? o->since : NULL;
-	return open_end(ep, look, f);
+	return endpoint_open_found(ep, look, f);
 }
 
 int
 endpoint_open_target(struct endpoint *ep, const struct opts *o,
     const char *name, bool look, struct fault *f)
 {
-	*ep = unopened(spec_of(o, TARGET, o->oflag), name);
-	return open_end(ep, look, f);
+	*ep = endpoint_unopened(spec_of(o, TARGET, o->oflag), name);
+	return endpoint_open_found(ep, look, f);
 }
 
 /*
@@ -359,13 +359,13 @@ int
 endpoint_open_again(struct endpoint *new, const struct end_spec *spec,
     const char *path, struct fault *f)
 {
-	*new = unopened(*spec, path);
+	*new = endpoint_unopened(*spec, path);
 	return open_name(new, false, f);
 }
 
 /* Check that the same end has come back.  Returns 0, or -1 with *f. */
 static int
-check_same(const struct endpoint *was, const struct endpoint *is,
+endpoint_check_same(const struct endpoint *was, const struct endpoint *is,
     struct fault *f)
 {
 	int64_t size = was->lim.part > 0 ? was->lim.disk_size : was->geo.size;
@@ -387,7 +387,7 @@ check_same(const struct endpoint *was, const struct endpoint *is,
 int
 endpoint_replace(struct endpoint *ep, struct endpoint *new, struct fault *f)
 {
-	if (check_same(ep, new, f) != 0) {
+	if (endpoint_check_same(ep, new, f) != 0) {
 		endpoint_close(new);
 		return -1;
 	}
@@ -411,7 +411,7 @@ endpoint_readback(struct endpoint *r, const struct endpoint *target,
 	if (target->be->open_readback == NULL)
 		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
 		    "is written in order, or not kept", target->name);
-	*r = unopened(target->spec, target->name);
+	*r = endpoint_unopened(target->spec, target->name);
 	r->spec.role = SOURCE;
 	r->geo.block = target->geo.block;
 	r->is.device = target->is.device;

@@ -85,7 +85,7 @@ file_attach(struct lane *lane)
  * keep.  If there are few writes, all may come after that and extend it again.
  */
 static bool
-still_there(const struct lane *lane, struct io *io)
+file_still_long(const struct lane *lane, struct io *io)
 {
 	struct file *file = lane->ep->priv;
 	struct trail *t = lane->priv;
@@ -104,7 +104,7 @@ still_there(const struct lane *lane, struct io *io)
 }
 
 static bool
-aligned(const struct file *file, const struct io *io)
+file_aligned(const struct file *file, const struct io *io)
 {
 	uint32_t align = io->op == OP_READ ? file->read_align : file->align;
 
@@ -114,7 +114,7 @@ aligned(const struct file *file, const struct io *io)
 
 /* One system call of a request; a negative result is -errno. */
 static ssize_t
-call(const struct io *io, int fd, int flags)
+file_call(const struct io *io, int fd, int flags)
 {
 	struct iovec iov = { io->buf + io->done, io->len - io->done };
 	off_t off = (off_t)(io->off + io->done);
@@ -126,7 +126,7 @@ call(const struct io *io, int fd, int flags)
 
 /* Whether the lane must write back and drop the pages itself. */
 static bool
-drops(const struct file *file, const struct io *io)
+file_drops_pages(const struct file *file, const struct io *io)
 {
 	return file->behind && (file->no_dontcache ||
 	    (io->op == OP_WRITE && io->off < file->length));
@@ -137,19 +137,19 @@ call_plain(struct file *file, const struct io *io)
 {
 	ssize_t n;
 
-	if (!file->behind || drops(file, io))
-		return call(io, file->plain, 0);
-	n = call(io, file->plain, RWF_DONTCACHE);
+	if (!file->behind || file_drops_pages(file, io))
+		return file_call(io, file->plain, 0);
+	n = file_call(io, file->plain, RWF_DONTCACHE);
 	if (n != -EOPNOTSUPP && n != -ENOSYS)
 		return n;
 	file->no_dontcache = true;
-	return call(io, file->plain, 0);
+	return file_call(io, file->plain, 0);
 }
 
 static bool
 goes_direct(const struct file *file, const struct io *io)
 {
-	if (file->direct < 0 || !aligned(file, io))
+	if (file->direct < 0 || !file_aligned(file, io))
 		return false;
 	if (file->prefer_direct || io->op == OP_READ)
 		return file->prefer_direct || io->careful;
@@ -158,7 +158,7 @@ goes_direct(const struct file *file, const struct io *io)
 }
 
 static void
-failed(const struct file *file, struct io *io, int err, bool direct)
+file_failed(const struct file *file, struct io *io, int err, bool direct)
 {
 	bool maybe = err == EIO || err == ENOSPC || err == 0;
 
@@ -172,10 +172,10 @@ failed(const struct file *file, struct io *io, int err, bool direct)
  * repeated through the page cache.
  */
 static bool
-step(struct file *file, struct io *io)
+file_step(struct file *file, struct io *io)
 {
 	bool direct = goes_direct(file, io);
-	ssize_t n = direct ? call(io, file->direct, 0) :
+	ssize_t n = direct ? file_call(io, file->direct, 0) :
 	    call_plain(file, io);
 
 	if (n == -EINVAL && direct) {
@@ -192,7 +192,7 @@ step(struct file *file, struct io *io)
 		return true;
 	if (n == 0 && io->op == OP_WRITE)
 		n = -EIO;		/* else it would be retried for ever */
-	failed(file, io, (int)-n, direct);
+	file_failed(file, io, (int)-n, direct);
 	return false;
 }
 
@@ -204,9 +204,9 @@ file_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 	bool direct = goes_direct(file, io);
 	int fd = direct ? file->direct : file->plain;
 
-	if (!direct && drops(file, io))
+	if (!direct && file_drops_pages(file, io))
 		return false;
-	if (!still_there(lane, io))
+	if (!file_still_long(lane, io))
 		return false;		/* transfer reports it */
 	if (io->op == OP_READ)
 		io_uring_prep_read(sqe, fd, io->buf, (unsigned)io->len,
@@ -236,7 +236,7 @@ file_finish(struct lane *lane, struct io *io, int result)
 		if (-result == passing[i])
 			return false;
 	if (result < 0)
-		failed(file, io, -result, goes_direct(file, io));
+		file_failed(file, io, -result, goes_direct(file, io));
 	else
 		io->done = io->len;
 	file_note_written(file, io);
@@ -245,7 +245,7 @@ file_finish(struct lane *lane, struct io *io, int result)
 
 /* Wait until a range is written back, and drop it from the page cache. */
 static int
-settle(const struct file *file, struct stretch *s)
+stretch_settle(const struct file *file, struct stretch *s)
 {
 	off_t off = (off_t)s->off, len = (off_t)(s->end - s->off);
 	int err = 0;
@@ -262,7 +262,7 @@ settle(const struct file *file, struct stretch *s)
 }
 
 static void
-add(struct stretch *s, const struct io *io)
+stretch_add(struct stretch *s, const struct io *io)
 {
 	uint64_t end = io->off + io->done;
 
@@ -275,7 +275,7 @@ add(struct stretch *s, const struct io *io)
 
 /* Write back early and drop pages if the kernel does not. */
 static void
-drop_behind(struct lane *lane, struct io *io)
+file_drop_behind(struct lane *lane, struct io *io)
 {
 	struct file *file = lane->ep->priv;
 	struct trail *t = lane->priv;
@@ -286,12 +286,12 @@ drop_behind(struct lane *lane, struct io *io)
 			    (off_t)io->done, POSIX_FADV_DONTNEED);
 		return;
 	}
-	add(&t->written, io);
+	stretch_add(&t->written, io);
 	if (t->written.bytes < WINDOW)
 		return;
 	sync_file_range(file->plain, (off_t)t->written.off,
 	    (off_t)(t->written.end - t->written.off), SYNC_FILE_RANGE_WRITE);
-	io->err = settle(file, &t->started);
+	io->err = stretch_settle(file, &t->started);
 	io->spent = true;
 	t->started = t->written;
 	t->written.bytes = 0;
@@ -299,7 +299,7 @@ drop_behind(struct lane *lane, struct io *io)
 
 /* The errno value of a call that makes zeros, or 0. */
 static int
-zeroed(int res)
+zero_result(int res)
 {
 	if (res == 0)
 		return 0;
@@ -308,9 +308,9 @@ zeroed(int res)
 }
 
 static int
-punch(const struct file *file, const struct io *io)
+file_punch(const struct file *file, const struct io *io)
 {
-	return zeroed(fallocate(file->plain, FALLOC_FL_PUNCH_HOLE |
+	return zero_result(fallocate(file->plain, FALLOC_FL_PUNCH_HOLE |
 	    FALLOC_FL_KEEP_SIZE, (off_t)io->off, (off_t)io->len));
 }
 
@@ -321,18 +321,18 @@ zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
 	int err;
 
 	if ((ep->spec.flags & FLAG_TRIM) != 0 && !file->no_trim) {
-		err = punch(file, io);
+		err = file_punch(file, io);
 		if (err == 0 || err == EINTR)
 			return err;
 		file->no_trim = true;
 	}
-	err = zeroed(ioctl(file->plain, BLKZEROOUT, range));
+	err = zero_result(ioctl(file->plain, BLKZEROOUT, range));
 	return err == EIO && file_gone(file) ? ENODEV : err;
 }
 
 /* A file that ends before the range has no blocks to free. */
 static void
-zero(struct file *file, const struct endpoint *ep, struct io *io)
+file_zero(struct file *file, const struct endpoint *ep, struct io *io)
 {
 	if (!ep->is.device && io->off >= file->length) {
 		io->done = io->len;
@@ -340,7 +340,7 @@ zero(struct file *file, const struct endpoint *ep, struct io *io)
 	}
 	do {
 		io->err = file->no_zero ? EOPNOTSUPP : ep->is.device ?
-		    zero_device(file, ep, io) : punch(file, io);
+		    zero_device(file, ep, io) : file_punch(file, io);
 	} while (io->err == EINTR);
 	if (io->err == EOPNOTSUPP)
 		file->no_zero = true;
@@ -356,24 +356,25 @@ file_transfer(struct lane *lane, struct io *io)
 	struct file *file = lane->ep->priv;
 
 	if (io->op == OP_ZERO) {
-		zero(file, lane->ep, io);
+		file_zero(file, lane->ep, io);
 		return;
 	}
-	if (!still_there(lane, io))
+	if (!file_still_long(lane, io))
 		return;
-	while (io->done < io->len && step(file, io))
+	while (io->done < io->len && file_step(file, io))
 		continue;
 	file_note_written(file, io);
-	if (io->err == 0 && drops(file, io) && !goes_direct(file, io))
-		drop_behind(lane, io);
+	if (io->err == 0 && file_drops_pages(file, io) &&
+	    !goes_direct(file, io))
+		file_drop_behind(lane, io);
 }
 
 static int
 file_detach(struct lane *lane)
 {
 	struct trail *t = lane->priv;
-	int err = settle(lane->ep->priv, &t->started);
-	int last = settle(lane->ep->priv, &t->written);
+	int err = stretch_settle(lane->ep->priv, &t->started);
+	int last = stretch_settle(lane->ep->priv, &t->written);
 
 	err = err != 0 ? err : last;
 	free(lane->priv);

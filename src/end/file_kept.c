@@ -44,7 +44,7 @@ file_medium(int fd)
 
 /* Opening a drive makes it look for its medium. */
 static bool
-ejected(const struct file *file, dev_t node)
+file_ejected(const struct file *file, dev_t node)
 {
 	int dir = sysfs_open("block", node), fd;
 	bool is = false;
@@ -68,7 +68,7 @@ file_gone(const struct file *file)
 	struct stat st;
 
 	return disk_gone(file->plain) || (fstat(file->plain, &st) == 0 &&
-	    (below_gone(st.st_rdev) || ejected(file, st.st_rdev)));
+	    (below_gone(st.st_rdev) || file_ejected(file, st.st_rdev)));
 }
 
 bool
@@ -224,8 +224,8 @@ file_written(const struct endpoint *ep, struct timespec *t)
 }
 
 static int
-device_kept(const struct endpoint *ep, dev_t node, uint64_t from, uint64_t to,
-    uint64_t most, struct fault *f)
+file_device_kept(const struct endpoint *ep, dev_t node, uint64_t from,
+    uint64_t to, uint64_t most, struct fault *f)
 {
 	const struct file *file = ep->priv;
 	uint64_t start;
@@ -264,7 +264,7 @@ file_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	if (fstat(file->plain, &st) != 0)
 		return fault_errno(f, errno, "%s, at the end", ep->name);
 	if (ep->is.device)
-		return device_kept(ep, st.st_rdev, from, to, most, f);
+		return file_device_kept(ep, st.st_rdev, from, to, most, f);
 	if ((uint64_t)st.st_size < to)
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
 	if (file_cut_off(file, &at))

@@ -34,7 +34,7 @@ enum {
 };
 
 static int
-open_flags(const struct endpoint *ep, bool look)
+file_open_flags(const struct endpoint *ep, bool look)
 {
 	int flags = O_NOCTTY;
 
@@ -63,8 +63,8 @@ choose_overwriting(const struct endpoint *ep, struct file *file,
 	    (type != EXT4_SUPER_MAGIC && type != XFS_SUPER_MAGIC) ||
 	    (ep->spec.flags & FLAG_NOCACHE) != 0 || file->borrowed)
 		return;
-	file->direct = reopen(ep->fd, endpoint_path(ep), open_flags(ep, look) |
-	    O_DIRECT);
+	file->direct = reopen(ep->fd, endpoint_path(ep),
+	    file_open_flags(ep, look) | O_DIRECT);
 	file->overwrites = file->direct >= 0;
 }
 
@@ -186,7 +186,7 @@ open_plain(const struct endpoint *ep, struct file *file, int flags)
 static int
 open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 {
-	int flags = open_flags(ep, look);
+	int flags = file_open_flags(ep, look);
 	int claim = (ep->spec.flags & FLAG_EXCL) != 0 && ep->is.device &&
 	    ep->spec.role == SOURCE ? O_EXCL : 0;
 
@@ -228,7 +228,7 @@ file_close(struct endpoint *ep)
  * once, a device only later: see endpoint_look.
  */
 static int
-look_at(const struct endpoint *ep, struct fault *f)
+file_dry_run(const struct endpoint *ep, struct fault *f)
 {
 	struct statx x;
 
@@ -247,14 +247,14 @@ look_at(const struct endpoint *ep, struct fault *f)
  * closing such a descriptor makes udev probe the disk.
  */
 static bool
-later(const struct endpoint *ep)
+file_opened_later(const struct endpoint *ep)
 {
 	return ep->spec.role == TARGET && ep->is.device && !ep->is.inherited;
 }
 
 /* Check that the disk was not exchanged while the user was asked. */
 static int
-check_same(const struct endpoint *ep, uint64_t medium, int64_t size,
+file_check_medium(const struct endpoint *ep, uint64_t medium, int64_t size,
     struct fault *f)
 {
 	const struct file *file = ep->priv;
@@ -266,7 +266,7 @@ check_same(const struct endpoint *ep, uint64_t medium, int64_t size,
 }
 
 static int
-open_again(struct endpoint *ep, struct file *file, struct fault *f)
+file_open_writable(struct endpoint *ep, struct file *file, struct fault *f)
 {
 	const struct geometry geo = ep->geo;
 	uint64_t medium = file->medium;
@@ -281,7 +281,7 @@ open_again(struct endpoint *ep, struct file *file, struct fault *f)
 	if (direct >= 0)
 		close(direct);
 	if (failed == 0)
-		failed = check_same(ep, medium, size, f);
+		failed = file_check_medium(ep, medium, size, f);
 	ep->geo = geo;
 	return failed;
 }
@@ -309,9 +309,9 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	if (ep->is.absent)
 		ep->is.memory = cached_only((unsigned long)ep->fs.f_type);
 	else
-		failed = open_fds(ep, file, look || later(ep), f);
+		failed = open_fds(ep, file, look || file_opened_later(ep), f);
 	if (failed == 0 && !ep->is.absent && look)
-		failed = look_at(ep, f);
+		failed = file_dry_run(ep, f);
 	if (!ep->is.absent)
 		ep->is.past_cache = file->direct >= 0 && (file->prefer_direct ||
 		    file->overwrites);
@@ -322,7 +322,7 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 
 /* If the target is only looked at (EBADF), test instead. */
 static bool
-lock(int fd, const struct flock *range)
+file_lock_range(int fd, const struct flock *range)
 {
 	struct flock ask = *range;
 
@@ -342,7 +342,8 @@ file_lock(const struct endpoint *ep, int fd, uint64_t from, uint64_t to,
 		return 0;
 	if (to < LOCKS_OF_COPIES)
 		range.l_len = (off_t)(to - from);
-	if (lock(fd, &range) && (ep->layer < 0 || lock(ep->layer, &range)))
+	if (file_lock_range(fd, &range) &&
+	    (ep->layer < 0 || file_lock_range(ep->layer, &range)))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: another copy is "
 	    "being made to the same bytes of it; end that first (force=held "
@@ -376,7 +377,7 @@ file_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
  * grown since it was examined, as while the user was asked.
  */
 static int
-cut(const struct endpoint *ep, struct file *file, int64_t length,
+file_truncate(const struct endpoint *ep, struct file *file, int64_t length,
     struct fault *f)
 {
 	struct stat st;
@@ -400,7 +401,7 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	if (file->plain < 0 && (open_fds(ep, file, false, f) != 0 ||
 	    lock_range(ep, file, f) != 0))
 		return -1;
-	if (later(ep) && open_again(ep, file, f) != 0)
+	if (file_opened_later(ep) && file_open_writable(ep, file, f) != 0)
 		return -1;
 	if (ep->spec.rescue && file->flush < 0)
 		file->flush = reopen(file->plain, endpoint_path(ep),
@@ -410,7 +411,7 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	/* as long as when it was compared with a map or manifest */
 	if (ep->spec.keeps && ep->geo.size > 0)
 		file_note_end(file, MIN((uint64_t)ep->geo.size, file->to));
-	return cut(ep, file, length, f);
+	return file_truncate(ep, file, length, f);
 }
 
 int
@@ -418,7 +419,7 @@ file_view(const struct endpoint *ep, bool *cached)
 {
 	const struct file *file = ep->priv;
 	int fd = reopen(file->plain, endpoint_path(ep), O_RDONLY |
-	    (open_flags(ep, true) & O_NOATIME));
+	    (file_open_flags(ep, true) & O_NOATIME));
 
 	*cached = !file->behind || (fd >= 0 && shares_cache(ep,
 	    cached_pages(fd, 0, 0)));

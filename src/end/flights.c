@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 static void
-make(struct flights *fl, unsigned most, size_t size)
+flights_alloc(struct flights *fl, unsigned most, size_t size)
 {
 	unsigned i;
 
@@ -21,7 +21,7 @@ flights_begin(struct flights *fl, unsigned most, size_t size)
 	struct flight *f;
 
 	if (fl->all == NULL)
-		make(fl, most, size);
+		flights_alloc(fl, most, size);
 	f = fl->idle;
 	if (f != NULL)
 		fl->idle = f->next;

@@ -96,7 +96,7 @@ series_of(const struct lane *lane, const struct io *io)
 
 /* Divide the time until now among the requests in flight. */
 static void
-advance(struct meter *m, uint64_t now)
+meter_advance(struct meter *m, uint64_t now)
 {
 	if (now <= m->last)	/* threads read the clock before they lock */
 		return;
@@ -116,7 +116,7 @@ gauge_begin(const struct lane *lane, struct io *io, uint64_t now)
 	io->stamp = (struct stamp){ .at = now };
 	if (m->flying == 0 && m->last != 0 && now > m->last)
 		io->stamp.idle = now - m->last;
-	advance(m, now);
+	meter_advance(m, now);
 	io->stamp.share = m->share;
 	m->flying++;
 	pthread_mutex_unlock(&m->lock);
@@ -124,11 +124,11 @@ gauge_begin(const struct lane *lane, struct io *io, uint64_t now)
 
 /* Add the time credited to a request to one->wall and one->busy. */
 static void
-credit(struct meter *m, const struct stamp *stamp, uint64_t now,
+meter_credit(struct meter *m, const struct stamp *stamp, uint64_t now,
     struct bin *one)
 {
 	pthread_mutex_lock(&m->lock);
-	advance(m, now);
+	meter_advance(m, now);
 	m->flying--;
 	one->busy = (m->share - stamp->share) >> FRACTION;
 	pthread_mutex_unlock(&m->lock);
@@ -136,7 +136,7 @@ credit(struct meter *m, const struct stamp *stamp, uint64_t now,
 }
 
 static void
-add(struct bin *to, const struct bin *one)
+bin_add(struct bin *to, const struct bin *one)
 {
 	to->bytes += one->bytes;
 	to->spent += one->spent;
@@ -155,7 +155,7 @@ widen_bins(struct gauge *r)
 	for (i = 0; i < PROFILE_BINS / 2; i++) {
 		struct bin sum = r->bin[2 * i];
 
-		add(&sum, &r->bin[2 * i + 1]);
+		bin_add(&sum, &r->bin[2 * i + 1]);
 		r->bin[i] = sum;
 	}
 	memset(r->bin + i, 0, PROFILE_BINS / 2 * sizeof(r->bin[0]));
@@ -174,7 +174,7 @@ widen_slots(struct gauge *r)
 }
 
 static unsigned
-bucket(uint64_t ns)
+latency_bucket(uint64_t ns)
 {
 	uint64_t n = ns >> UNIT;
 	unsigned log, i;
@@ -223,7 +223,7 @@ gauge_note(const struct lane *lane, const struct io *io, uint64_t now)
 
 	if (io->op == OP_ZERO)
 		return;
-	credit(&pr->meter[series], &io->stamp, now, &one);
+	meter_credit(&pr->meter[series], &io->stamp, now, &one);
 	one.spent = one.most = s.ns;
 	pos = io->off > pos ? io->off - pos : 0;
 	while (pos / r->width >= PROFILE_BINS)
@@ -233,9 +233,9 @@ gauge_note(const struct lane *lane, const struct io *io, uint64_t now)
 	if (r->all.requests == 0 || s.ns < r->least)
 		r->least = s.ns;
 	r->slot[age / r->tick] += one.bytes;
-	r->latency[bucket(s.ns)]++;
-	add(&r->bin[pos / r->width], &one);
-	add(&r->all, &one);
+	r->latency[latency_bucket(s.ns)]++;
+	bin_add(&r->bin[pos / r->width], &one);
+	bin_add(&r->all, &one);
 	note_slow(r, &s);
 }
 
@@ -250,9 +250,9 @@ gauge_merge(struct gauge *to, const struct gauge *from)
 		widen_slots(to);
 	if (to->all.requests == 0 || from->least < to->least)
 		to->least = from->least;
-	add(&to->all, &from->all);
+	bin_add(&to->all, &from->all);
 	for (i = 0; i < PROFILE_BINS; i++)
-		add(&to->bin[i * from->width / to->width], &from->bin[i]);
+		bin_add(&to->bin[i * from->width / to->width], &from->bin[i]);
 	for (i = 0; i < PROFILE_SLOTS; i++)
 		to->slot[i * from->tick / to->tick] += from->slot[i];
 	for (i = 0; i < PROFILE_BUCKETS; i++)

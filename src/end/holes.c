@@ -16,7 +16,7 @@
  * the exact number of blocks.
  */
 static bool
-countable(int fd, uint64_t most)
+holes_countable(int fd, uint64_t most)
 {
 	struct statfs fs;
 	struct stat st;
@@ -38,7 +38,7 @@ countable(int fd, uint64_t most)
 
 /* Count bytes of holes, but stop at more than "most". */
 static uint64_t
-count(int fd, uint64_t from, uint64_t to, uint64_t most)
+holes_bytes(int fd, uint64_t from, uint64_t to, uint64_t most)
 {
 	uint64_t sum = 0;
 	off_t start, end = (off_t)from;
@@ -58,12 +58,13 @@ count(int fd, uint64_t from, uint64_t to, uint64_t most)
 bool
 holes_more(int fd, uint64_t from, uint64_t to, uint64_t most)
 {
-	return most < to - from && countable(fd, most) &&
-	    count(fd, from, to, most) > most;
+	return most < to - from && holes_countable(fd, most) &&
+	    holes_bytes(fd, from, to, most) > most;
 }
 
 uint64_t
 holes_in(int fd, uint64_t from, uint64_t to)
 {
-	return countable(fd, 0) ? count(fd, from, to, UINT64_MAX) : 0;
+	return holes_countable(fd, 0) ? holes_bytes(fd, from, to, UINT64_MAX) :
+	    0;
 }

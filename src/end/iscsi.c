@@ -106,7 +106,7 @@ from_environment(const char *name)
 
 /* Our identity: from the name of the end, or else from the environment. */
 static void
-introduce(const struct endpoint *ep, struct iscsi *iscsi)
+iscsi_describe(const struct endpoint *ep, struct iscsi *iscsi)
 {
 	struct iscsi_address *to = &iscsi->to;
 
@@ -128,7 +128,7 @@ introduce(const struct endpoint *ep, struct iscsi *iscsi)
 
 /* scsi_run through the session. */
 static int
-carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
+iscsi_carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 {
 	struct iscsi *iscsi = to;
 	struct iscsi_call call = { .command = *c };
@@ -140,7 +140,8 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 
 /* Refuse a target that cannot be written, for whatever reason. */
 static int
-check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
+iscsi_check_target(const struct endpoint *ep, const struct sg *sg,
+    struct fault *f)
 {
 	unsigned n;
 
@@ -160,7 +161,7 @@ check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 }
 
 static int
-ask(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
+iscsi_inquire(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 {
 	struct sg *sg = &iscsi->sg;
 	struct disk *d = &iscsi->disk;
@@ -171,11 +172,11 @@ ask(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 	d->length = sg->disk.blocks * sg->disk.block;
 	d->logical = d->physical = sg->disk.block;
 	sg->how = sg_common(ep, &sg->disk);
-	return ep->spec.role == TARGET ? check_target(ep, sg, f) : 0;
+	return ep->spec.role == TARGET ? iscsi_check_target(ep, sg, f) : 0;
 }
 
 static int
-log_in(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
+iscsi_log_in(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 {
 	struct iscsi_address *to = &iscsi->to;
 
@@ -184,12 +185,13 @@ log_in(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 		return -1;
 	to->shown = ep->name;
 	to->timeout = ep->spec.timeout;
-	introduce(ep, iscsi);
+	iscsi_describe(ep, iscsi);
 	if (iscsi_link_open(&iscsi->link, &iscsi->lib, to, f) != 0)
 		return -1;
 	iscsi->sg.path = (struct scsi_path){ .timeout = to->timeout * 1000,
-		.fd = -1, .node = SCSI_CARRIED, .carry = carry, .to = iscsi };
-	if (ask(ep, iscsi, f) == 0) {
+		.fd = -1, .node = SCSI_CARRIED, .carry = iscsi_carry, .to =
+		    iscsi };
+	if (iscsi_inquire(ep, iscsi, f) == 0) {
 		sg_fill_in(ep);
 		return 0;
 	}
@@ -209,12 +211,12 @@ go_log_in(void *arg)
 {
 	struct opening *o = arg;
 
-	o->failed = log_in(o->ep, o->iscsi, &o->f);
+	o->failed = iscsi_log_in(o->ep, o->iscsi, &o->f);
 }
 
 /* Log in, and ask for the disk, with a time limit for all of it. */
 static int
-reach(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
+iscsi_reach(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 {
 	struct opening *o = malloc(sizeof(*o));
 	unsigned limit = ANSWERS * ep->spec.timeout;
@@ -252,7 +254,7 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 	sg = &iscsi->sg;
 	sg->good = NOWHERE;
 	ep->priv = sg;
-	if (reach(ep, iscsi, f) != 0)
+	if (iscsi_reach(ep, iscsi, f) != 0)
 		return -1;
 	if (ep->spec.role == SOURCE && !look)
 		node_settle_paths(&iscsi->disk);
@@ -264,7 +266,7 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 }
 
 static void
-go_close(void *arg)
+iscsi_close_errand(void *arg)
 {
 	iscsi_link_close(arg);
 }
@@ -275,8 +277,8 @@ iscsi_close(struct endpoint *ep)
 	struct iscsi *iscsi = iscsi_of(ep);
 	int err = 0;
 
-	if (iscsi->stuck || (!errand_run(go_close, &iscsi->link, PATIENCE,
-	    &err) && err == ETIMEDOUT)) {
+	if (iscsi->stuck || (!errand_run(iscsi_close_errand, &iscsi->link,
+	    PATIENCE, &err) && err == ETIMEDOUT)) {
 		ep->is.stuck = true;
 		return 0;
 	}

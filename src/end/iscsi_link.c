@@ -52,14 +52,14 @@ enum {
 /* --------------------------------------------------------------- the lock */
 
 static void
-take(struct iscsi_link *link)
+iscsi_link_lock(struct iscsi_link *link)
 {
 	pthread_mutex_lock(&link->lock);
 	link->holds++;
 }
 
 static void
-let_go(struct iscsi_link *link)
+iscsi_link_unlock(struct iscsi_link *link)
 {
 	link->holds++;
 	pthread_mutex_unlock(&link->lock);
@@ -89,7 +89,7 @@ iscsi_link_inside(const struct iscsi_link *link)
  * Called at least once a second while calls are in flight.
  */
 static uint64_t
-look(struct iscsi_link *link)
+iscsi_link_now(struct iscsi_link *link)
 {
 	link->stood += clock_missed(&link->looked);
 	return link->looked - link->stood;
@@ -97,9 +97,10 @@ look(struct iscsi_link *link)
 
 /* Whether the time limit has passed since then. */
 static bool
-late(struct iscsi_link *link, uint64_t since)
+iscsi_link_late(struct iscsi_link *link, uint64_t since)
 {
-	return look(link) - since > (uint64_t)link->timeout * 1000000000;
+	return iscsi_link_now(link) - since > (uint64_t)link->timeout *
+	    1000000000;
 }
 
 /*
@@ -107,7 +108,7 @@ late(struct iscsi_link *link, uint64_t since)
  * is to be read gets a mark, and a block that still has it was not sent.
  */
 static bool
-marked(const struct scsi_command *c)
+iscsi_block_marked(const struct scsi_command *c)
 {
 	return !c->write && c->cdb == NULL;
 }
@@ -120,24 +121,24 @@ mark_of(const struct iscsi_link *link, const struct scsi_command *c, uint32_t i)
 }
 
 static void
-mark(const struct iscsi_link *link, const struct scsi_command *c)
+iscsi_mark_blocks(const struct iscsi_link *link, const struct scsi_command *c)
 {
 	uint32_t i;
 
-	for (i = 0; marked(c) && i < c->blocks; i++)
+	for (i = 0; iscsi_block_marked(c) && i < c->blocks; i++)
 		memcpy(mark_of(link, c, i), &link->mark, sizeof(link->mark));
 }
 
 /* The bytes from the first block on that was not sent. */
 static int64_t
-missing(const struct iscsi_link *link, const struct scsi_command *c)
+iscsi_bytes_missing(const struct iscsi_link *link, const struct scsi_command *c)
 {
 	uint32_t i = 0;
 
-	while (marked(c) && i < c->blocks && memcmp(mark_of(link, c, i),
-	    &link->mark, sizeof(link->mark)) != 0)
+	while (iscsi_block_marked(c) && i < c->blocks &&
+	    memcmp(mark_of(link, c, i), &link->mark, sizeof(link->mark)) != 0)
 		i++;
-	return marked(c) ? (int64_t)(c->blocks - i) * c->block : 0;
+	return iscsi_block_marked(c) ? (int64_t)(c->blocks - i) * c->block : 0;
 }
 
 /* Take the target's answer; the task belongs to libiscsi. */
@@ -146,7 +147,7 @@ take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
 {
 	struct scsi_answer *a = &call->answer;
 	const unsigned char *data = task->datain.data;
-	int64_t lacks = missing(call->link, &call->command);
+	int64_t lacks = iscsi_bytes_missing(call->link, &call->command);
 	size_t n = 0;
 
 	a->device = (unsigned)status;
@@ -169,7 +170,7 @@ take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
 
 /* A call is over.  Called with link->lock held. */
 static void
-finish(struct iscsi_call *call)
+iscsi_call_finish(struct iscsi_call *call)
 {
 	struct iscsi_link *link = call->link;
 	struct iscsi_call **at = &link->sent;
@@ -179,7 +180,7 @@ finish(struct iscsi_call *call)
 	*at = call->next;
 	call->over = true;
 	link->writes -= call->command.write;
-	link->heard = look(link);
+	link->heard = iscsi_link_now(link);
 	if (call->flight.lane == NULL) {
 		pthread_cond_broadcast(&link->moved);
 		return;
@@ -191,7 +192,7 @@ finish(struct iscsi_call *call)
 }
 
 static void
-lose(struct iscsi_link *link, const char *why)
+iscsi_link_lose(struct iscsi_link *link, const char *why)
 {
 	if (link->lost)
 		return;
@@ -201,7 +202,8 @@ lose(struct iscsi_link *link, const char *why)
 
 /* Called by libiscsi when a command is over, with link->lock held. */
 static void
-ended(struct iscsi_context *context, int status, void *data, void *arg)
+iscsi_link_ended(struct iscsi_context *context, int status, void *data,
+    void *arg)
 {
 	struct iscsi_call *call = arg;
 	struct scsi_task *task = data;
@@ -215,10 +217,10 @@ ended(struct iscsi_context *context, int status, void *data, void *arg)
 	} else if (call->late) {
 		call->answer.host = SCSI_TIMED_OUT;
 	} else {
-		lose(link, "");
+		iscsi_link_lose(link, "");
 		call->err = ENODEV;
 	}
-	finish(call);
+	iscsi_call_finish(call);
 	if (task != NULL)
 		link->lib->scsi_free_scsi_task(task);
 }
@@ -242,9 +244,9 @@ hung_up(const struct iscsi_link *link)
 
 /* Whether writes have stalled because the target takes no more data. */
 static bool
-overdue(struct iscsi_link *link)
+iscsi_writes_stalled(struct iscsi_link *link)
 {
-	return link->writes > 0 && late(link, link->heard);
+	return link->writes > 0 && iscsi_link_late(link, link->heard);
 }
 
 /*
@@ -252,13 +254,13 @@ overdue(struct iscsi_link *link)
  * have sent a part: see overdue.
  */
 static void
-expire(struct iscsi_link *link)
+iscsi_link_expire(struct iscsi_link *link)
 {
 	struct iscsi_call *call, *next;
 
 	for (call = link->sent; call != NULL; call = next) {
 		next = call->next;
-		if (call->command.write || !late(link, call->since))
+		if (call->command.write || !iscsi_link_late(link, call->since))
 			continue;
 		call->late = true;
 		if (link->lib->iscsi_scsi_cancel_task(link->context,
@@ -273,22 +275,22 @@ expire(struct iscsi_link *link)
  * cork they are joined: a third less work here, and a fifth at the target.
  */
 static void
-cork(const struct iscsi_link *link, int on)
+iscsi_link_cork(const struct iscsi_link *link, int on)
 {
 	setsockopt(link->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
 }
 
 static int
-service(struct iscsi_link *link, short events)
+iscsi_link_serve_ready(struct iscsi_link *link, short events)
 {
 	bool much = link->writes > 0 && (events & POLLOUT) != 0;
 	int failed;
 
 	if (much)
-		cork(link, 1);
+		iscsi_link_cork(link, 1);
 	failed = link->lib->iscsi_service(link->context, events);
 	if (much && failed == 0)
-		cork(link, 0);
+		iscsi_link_cork(link, 0);
 	return failed;
 }
 
@@ -296,31 +298,31 @@ service(struct iscsi_link *link, short events)
  * Let libiscsi do what the socket is ready for.  Called with link->lock held.
  */
 static void
-serve(struct iscsi_link *link, short events)
+iscsi_link_serve(struct iscsi_link *link, short events)
 {
 	char why[64];
 
 	if (link->lost)
 		return;
-	if (service(link, events) != 0 ||
+	if (iscsi_link_serve_ready(link, events) != 0 ||
 	    ((events & POLLIN) != 0 && hung_up(link))) {
-		lose(link, "");
-	} else if (overdue(link)) {
+		iscsi_link_lose(link, "");
+	} else if (iscsi_writes_stalled(link)) {
 		snprintf(why, sizeof(why), "no answer within %u seconds "
 		    "(timeout=)", link->timeout);
-		lose(link, why);
+		iscsi_link_lose(link, why);
 	}
 	if (link->lost)
 		end_all(link);
 	else
-		expire(link);
+		iscsi_link_expire(link);
 	if (link->ring)
 		eventfd_write(link->bell, 1);
 	link->ring = false;
 }
 
 static short
-wanted(const struct iscsi_link *link)
+iscsi_link_events(const struct iscsi_link *link)
 {
 	return (short)link->lib->iscsi_which_events(link->context);
 }
@@ -329,33 +331,33 @@ wanted(const struct iscsi_link *link)
  * Wait for the socket, and serve it. link->lock is held, but not while waiting.
  */
 static void
-turn(struct iscsi_link *link)
+iscsi_link_poll(struct iscsi_link *link)
 {
 	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN },
 		{ .fd = link->lost ? -1 : link->fd } };
 	eventfd_t any;
 	int n;
 
-	link->watched = p[1].events = link->lost ? 0 : wanted(link);
-	let_go(link);
+	link->watched = p[1].events = link->lost ? 0 : iscsi_link_events(link);
+	iscsi_link_unlock(link);
 	n = poll(p, 2, TICK);
-	take(link);
+	iscsi_link_lock(link);
 	link->watched = -1;		/* everything: it looks at the socket
 					 * anyway */
 	if (n > 0 && p[0].revents != 0)
 		eventfd_read(link->kick, &any);
-	serve(link, n > 0 ? p[1].revents : 0);
+	iscsi_link_serve(link, n > 0 ? p[1].revents : 0);
 }
 
 static void *
-carry(void *arg)
+iscsi_link_thread(void *arg)
 {
 	struct iscsi_link *link = arg;
 
-	take(link);
+	iscsi_link_lock(link);
 	while (!link->quit)
-		turn(link);
-	let_go(link);
+		iscsi_link_poll(link);
+	iscsi_link_unlock(link);
 	return NULL;
 }
 
@@ -384,7 +386,7 @@ make_task(const struct iscsi_link *link, const struct iscsi_call *call)
 }
 
 static bool
-queue(struct iscsi_link *link, struct iscsi_call *call)
+iscsi_link_queue(struct iscsi_link *link, struct iscsi_call *call)
 {
 	const struct libiscsi *lib = link->lib;
 
@@ -392,32 +394,33 @@ queue(struct iscsi_link *link, struct iscsi_call *call)
 	if (call->task == NULL)
 		return false;
 	if (lib->iscsi_scsi_command_async(link->context, link->lun, call->task,
-	    ended, NULL, call) == 0)
+	    iscsi_link_ended, NULL, call) == 0)
 		return true;
 	lib->scsi_free_scsi_task(call->task);
 	return false;
 }
 
 static bool
-send_locked(struct iscsi_link *link, struct iscsi_call *call)
+iscsi_send_locked(struct iscsi_link *link, struct iscsi_call *call)
 {
 	call->link = link;
 	call->over = call->late = false;
 	call->answer = (struct scsi_answer){ .device = 0 };
-	call->err = link->lost ? ENODEV : queue(link, call) ? 0 : ENOMEM;
+	call->err = link->lost ? ENODEV : iscsi_link_queue(link, call) ? 0 :
+	    ENOMEM;
 	if (call->err != 0) {
 		call->over = true;
 		return false;
 	}
 	call->next = link->sent;
 	link->sent = call;
-	call->since = look(link);
+	call->since = iscsi_link_now(link);
 	if (link->writes == 0)
 		link->heard = call->since;
 	link->writes += call->command.write;
-	serve(link, POLLOUT);
+	iscsi_link_serve(link, POLLOUT);
 	if (link->started && !link->lost &&
-	    (wanted(link) & ~link->watched) != 0)
+	    (iscsi_link_events(link) & ~link->watched) != 0)
 		eventfd_write(link->kick, 1);
 	return true;
 }
@@ -427,25 +430,25 @@ iscsi_link_send(struct iscsi_link *link, struct iscsi_call *call)
 {
 	bool sent;
 
-	mark(link, &call->command);
-	take(link);
-	sent = send_locked(link, call);
-	let_go(link);
+	iscsi_mark_blocks(link, &call->command);
+	iscsi_link_lock(link);
+	sent = iscsi_send_locked(link, call);
+	iscsi_link_unlock(link);
 	return sent;
 }
 
 int
 iscsi_link_do(struct iscsi_link *link, struct iscsi_call *call)
 {
-	mark(link, &call->command);
-	take(link);
-	send_locked(link, call);
+	iscsi_mark_blocks(link, &call->command);
+	iscsi_link_lock(link);
+	iscsi_send_locked(link, call);
 	while (!call->over)
 		if (link->started)
 			wait_moved(link);
 		else
-			turn(link);
-	let_go(link);
+			iscsi_link_poll(link);
+	iscsi_link_unlock(link);
 	return call->err;
 }
 
@@ -456,11 +459,11 @@ iscsi_link_service(struct iscsi_link *link)
 	eventfd_t any;
 
 	eventfd_read(link->bell, &any);
-	take(link);
+	iscsi_link_lock(link);
 	call = link->over;
 	link->over = NULL;
 	link->last = &link->over;
-	let_go(link);
+	iscsi_link_unlock(link);
 	for (; call != NULL; call = next) {
 		next = call->next;
 		lane_over(call->flight.lane, call->flight.io);
@@ -472,12 +475,12 @@ iscsi_link_lost(struct iscsi_link *link, char *why, size_t room)
 {
 	bool lost;
 
-	take(link);
+	iscsi_link_lock(link);
 	if (!link->started && !link->lost)
-		serve(link, POLLIN);
+		iscsi_link_serve(link, POLLIN);
 	lost = link->lost;
 	strlcpy(why, link->why, room);
-	let_go(link);
+	iscsi_link_unlock(link);
 	return lost;
 }
 
@@ -516,20 +519,21 @@ iscsi_link_start(struct iscsi_link *link)
 {
 	int err = 0;
 
-	take(link);
+	iscsi_link_lock(link);
 	if (!link->started)
-		err = pthread_create(&link->carrier, NULL, carry, link);
+		err = pthread_create(&link->carrier, NULL, iscsi_link_thread,
+		    link);
 	link->started = err == 0;
-	let_go(link);
+	iscsi_link_unlock(link);
 	return err;
 }
 
 static void
-stop(struct iscsi_link *link)
+iscsi_link_stop(struct iscsi_link *link)
 {
-	take(link);
+	iscsi_link_lock(link);
 	link->quit = true;
-	let_go(link);
+	iscsi_link_unlock(link);
 	eventfd_write(link->kick, 1);
 	pthread_join(link->carrier, NULL);
 }
@@ -538,7 +542,7 @@ void
 iscsi_link_close(struct iscsi_link *link)
 {
 	if (link->started)
-		stop(link);
+		iscsi_link_stop(link);
 	if (link->context != NULL && !link->lost)
 		iscsi_logout(link);
 	if (link->context != NULL)

@@ -34,14 +34,14 @@ step_over(struct iscsi_context *context, int status, void *data, void *arg)
 }
 
 static void
-begin(struct iscsi_link *link)
+iscsi_login_begin(struct iscsi_link *link)
 {
 	link->stage = (struct iscsi_stage){ .status = SCSI_STATUS_ERROR };
 }
 
 /* The errno value of a refused connection, which libiscsi does not keep. */
 static int
-refused(const struct iscsi_link *link, int fd)
+iscsi_connect_error(const struct iscsi_link *link, int fd)
 {
 	int err = 0;
 	socklen_t len = sizeof(err);
@@ -52,7 +52,7 @@ refused(const struct iscsi_link *link, int fd)
 
 /* Serve until the stage is over; false if it cannot be. */
 static bool
-pass(struct iscsi_link *link, double until)
+iscsi_login_pass(struct iscsi_link *link, double until)
 {
 	const struct libiscsi *lib = link->lib;
 	struct iscsi_stage *stage = &link->stage;
@@ -73,7 +73,7 @@ pass(struct iscsi_link *link, double until)
 			stage->err = n < 0 ? errno : 0;
 			return false;
 		}
-		stage->err = refused(link, p.fd);
+		stage->err = iscsi_connect_error(link, p.fd);
 		if (stage->err != 0 || (lib->iscsi_service(link->context,
 		    p.revents) != 0 && !stage->over))
 			return false;
@@ -109,7 +109,7 @@ make_context(const struct libiscsi *lib, const struct iscsi_address *to)
 
 /* Report what libiscsi says, in one line. */
 static int
-fail(const struct iscsi_link *link, const struct iscsi_address *to,
+iscsi_login_fail(const struct iscsi_link *link, const struct iscsi_address *to,
     const char *what, struct fault *f)
 {
 	const char *why = link->lib->iscsi_get_error(link->context);
@@ -132,24 +132,24 @@ fail(const struct iscsi_link *link, const struct iscsi_address *to,
  * with *f.
  */
 static int
-log_in(struct iscsi_link *link, const struct iscsi_address *to,
+iscsi_login_once(struct iscsi_link *link, const struct iscsi_address *to,
     const char *portal, double until, struct fault *f)
 {
 	const struct libiscsi *lib = link->lib;
 
-	begin(link);
+	iscsi_login_begin(link);
 	link->stage.connects = true;
 	if (lib->iscsi_connect_async(link->context, portal, step_over,
-	    &link->stage) != 0 || !pass(link, until))
-		return fail(link, to, "connecting", f);
-	begin(link);
+	    &link->stage) != 0 || !iscsi_login_pass(link, until))
+		return iscsi_login_fail(link, to, "connecting", f);
+	iscsi_login_begin(link);
 	if (lib->iscsi_login_async(link->context, step_over,
-	    &link->stage) == 0 && pass(link, until))
+	    &link->stage) == 0 && iscsi_login_pass(link, until))
 		return 0;
 	if (link->stage.over && link->stage.status == SCSI_STATUS_REDIRECT &&
 	    lib->iscsi_get_target_address(link->context)[0] != '\0')
 		return 1;
-	return fail(link, to, "logging in", f);
+	return iscsi_login_fail(link, to, "logging in", f);
 }
 
 int
@@ -166,7 +166,7 @@ iscsi_login(struct iscsi_link *link, const struct iscsi_address *to,
 		link->context = make_context(lib, to);
 		if (link->context == NULL)
 			return fault_errno(f, ENOMEM, "%s", to->shown);
-		how = log_in(link, to, portal, until, f);
+		how = iscsi_login_once(link, to, portal, until, f);
 		if (how == 0)
 			return 0;
 		if (how > 0)
@@ -182,9 +182,9 @@ iscsi_login(struct iscsi_link *link, const struct iscsi_address *to,
 void
 iscsi_logout(struct iscsi_link *link)
 {
-	begin(link);
+	iscsi_login_begin(link);
 	if (link->lib->iscsi_logout_async(link->context, step_over,
 	    &link->stage) == 0)
-		pass(link, clock_seconds() + FAREWELL);
+		iscsi_login_pass(link, clock_seconds() + FAREWELL);
 }
 #endif

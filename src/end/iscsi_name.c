@@ -16,7 +16,7 @@ enum {
 
 /* Copy the len bytes at text; false if there are none, or too many. */
 static bool
-take(char *to, size_t room, const char *text, size_t len)
+iscsi_name_part(char *to, size_t room, const char *text, size_t len)
 {
 	if (len == 0 || len >= room)
 		return false;
@@ -26,7 +26,7 @@ take(char *to, size_t room, const char *text, size_t len)
 }
 
 static int
-digit(char c)
+iscsi_name_digit(char c)
 {
 	const char *digits = "0123456789abcdef", *at;
 
@@ -36,7 +36,7 @@ digit(char c)
 
 /* Decode %3a and the like, in place. */
 static bool
-decode(char *text)
+iscsi_name_decode(char *text)
 {
 	char *to = text;
 	int high, low;
@@ -46,8 +46,8 @@ decode(char *text)
 			*to++ = *text;
 			continue;
 		}
-		high = digit(text[1]);
-		low = high < 0 ? -1 : digit(text[2]);
+		high = iscsi_name_digit(text[1]);
+		low = high < 0 ? -1 : iscsi_name_digit(text[2]);
 		if (low < 0 || high + low == 0)
 			return false;
 		*to++ = (char)(high << 4 | low);
@@ -59,7 +59,7 @@ decode(char *text)
 
 /* Parse a number that fills the text. */
 static bool
-number(const char *text, long most, long *n)
+iscsi_name_number(const char *text, long most, long *n)
 {
 	size_t len = strspn(text, "0123456789");
 
@@ -83,7 +83,7 @@ is_portal(const char *text)
 	if (end == text || (*colon != ':' && *colon != '\0'))
 		return false;
 	return *colon == '\0' ||
-	    (number(colon + 1, PORT_MOST, &port) && port > 0);
+	    (iscsi_name_number(colon + 1, PORT_MOST, &port) && port > 0);
 }
 
 static bool
@@ -93,19 +93,19 @@ take_apart(struct iscsi_name *n, const char *name)
 	const char *who = strrchr(at, '@'), *slash, *lun;
 	long number_of;
 
-	if (who != NULL && !take(n->user, sizeof(n->user), at,
+	if (who != NULL && !iscsi_name_part(n->user, sizeof(n->user), at,
 	    (size_t)(who - at)))
 		return false;
 	at = who != NULL ? who + 1 : at;
 	slash = strchr(at, '/');
 	lun = slash == NULL ? NULL : strchr(slash + 1, '/');
-	if (lun == NULL || !number(lun + 1, LUN_MOST, &number_of))
+	if (lun == NULL || !iscsi_name_number(lun + 1, LUN_MOST, &number_of))
 		return false;
 	n->lun = (int)number_of;
-	return take(n->portal, sizeof(n->portal), at, (size_t)(slash - at)) &&
-	    is_portal(n->portal) &&
-	    take(n->target, sizeof(n->target), slash + 1,
-	    (size_t)(lun - slash - 1)) && decode(n->target);
+	return iscsi_name_part(n->portal, sizeof(n->portal), at,
+	    (size_t)(slash - at)) && is_portal(n->portal) &&
+	    iscsi_name_part(n->target, sizeof(n->target), slash + 1,
+	    (size_t)(lun - slash - 1)) && iscsi_name_decode(n->target);
 }
 
 int

@@ -91,7 +91,7 @@ lane_border_before(const struct lane *lane, uint64_t off, uint64_t unit)
 
 /* Reset the result; returns how many bytes there is room for. */
 static uint64_t
-begin(const struct lane *lane, struct io *io)
+lane_begin(const struct lane *lane, struct io *io)
 {
 	uint64_t end = io->op == OP_READ ? UINT64_MAX : lane->ep->lim.end;
 
@@ -107,7 +107,7 @@ begin(const struct lane *lane, struct io *io)
 
 /* There is one writer, so no atomic addition is needed. */
 static void
-count(atomic_uint *n)
+lane_count(atomic_uint *n)
 {
 	atomic_store_explicit(n,
 	    atomic_load_explicit(n, memory_order_relaxed) + 1,
@@ -116,13 +116,13 @@ count(atomic_uint *n)
 
 /* From here until it ends, the request has offsets of the end. */
 static void
-enter(const struct lane *lane, struct io *io)
+lane_to_end_offsets(const struct lane *lane, struct io *io)
 {
 	io->off = lane_place(lane, io->off);
 }
 
 static void
-leave(const struct lane *lane, struct io *io)
+lane_to_own_offsets(const struct lane *lane, struct io *io)
 {
 	io->off = lane_off(lane, io->off);
 	if (io->bad_off != NOWHERE)
@@ -130,22 +130,22 @@ leave(const struct lane *lane, struct io *io)
 }
 
 static void
-began(const struct lane *lane, struct io *io)
+lane_began(const struct lane *lane, struct io *io)
 {
 	if (lane->requests != NULL)
-		count(&lane->requests->begun);
+		lane_count(&lane->requests->begun);
 	if (lane->gauge != NULL)
 		gauge_begin(lane, io, clock_ns());
 }
 
 static void
-ended(const struct lane *lane, struct io *io)
+lane_request_ended(const struct lane *lane, struct io *io)
 {
 	if (lane->requests != NULL)
-		count(&lane->requests->ended);
+		lane_count(&lane->requests->ended);
 	if (lane->gauge != NULL)
 		gauge_note(lane, io, clock_ns());
-	leave(lane, io);
+	lane_to_own_offsets(lane, io);
 }
 
 bool
@@ -153,20 +153,20 @@ lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	const struct backend *be = lane->ep->be;
 
-	enter(lane, io);
-	if (begin(lane, io) < io->len || be->prep == NULL ||
+	lane_to_end_offsets(lane, io);
+	if (lane_begin(lane, io) < io->len || be->prep == NULL ||
 	    !be->prep(lane, io, sqe)) {
-		leave(lane, io);
+		lane_to_own_offsets(lane, io);
 		return false;
 	}
-	began(lane, io);
+	lane_began(lane, io);
 	return true;
 }
 
 static void
-transfer(struct lane *lane, struct io *io)
+lane_transfer_once(struct lane *lane, struct io *io)
 {
-	uint64_t room = begin(lane, io);
+	uint64_t room = lane_begin(lane, io);
 	size_t len = io->len;
 
 	if (room < len)
@@ -185,8 +185,8 @@ void
 lane_finish(struct lane *lane, struct io *io, int result)
 {
 	if (!lane->ep->be->finish(lane, io, result))
-		transfer(lane, io);
-	ended(lane, io);
+		lane_transfer_once(lane, io);
+	lane_request_ended(lane, io);
 }
 
 bool
@@ -194,13 +194,13 @@ lane_start(struct lane *lane, struct io *io)
 {
 	const struct backend *be = lane->ep->be;
 
-	enter(lane, io);
-	if (begin(lane, io) < io->len || be->start == NULL ||
+	lane_to_end_offsets(lane, io);
+	if (lane_begin(lane, io) < io->len || be->start == NULL ||
 	    !be->start(lane, io)) {
-		leave(lane, io);
+		lane_to_own_offsets(lane, io);
 		return false;
 	}
-	began(lane, io);
+	lane_began(lane, io);
 	return true;
 }
 
@@ -237,15 +237,15 @@ lane_ended(struct lane *lane)
 	if (lane->over == NULL)
 		lane->last = &lane->over;
 	lane->ep->be->conclude(lane, io);
-	ended(lane, io);
+	lane_request_ended(lane, io);
 	return io;
 }
 
 void
 lane_transfer(struct lane *lane, struct io *io)
 {
-	enter(lane, io);
-	began(lane, io);
-	transfer(lane, io);
-	ended(lane, io);
+	lane_to_end_offsets(lane, io);
+	lane_began(lane, io);
+	lane_transfer_once(lane, io);
+	lane_request_ended(lane, io);
 }

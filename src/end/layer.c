@@ -18,14 +18,14 @@
 #include "end/reopen.h"
 
 static bool
-overlaid(const struct endpoint *ep)
+layer_overlaid(const struct endpoint *ep)
 {
 	return (unsigned long)ep->fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
 /* Look up the file of an end, or the directory of one yet to be created. */
 static bool
-look_below(const struct endpoint *ep, struct overlaid *o, char *path)
+layer_look_up(const struct endpoint *ep, struct overlaid *o, char *path)
 {
 	struct located l = endpoint_located(ep);
 	struct stat st;
@@ -44,7 +44,7 @@ open_below(struct endpoint *ep, bool look)
 	struct stat st;
 	int found;
 
-	if (look_below(ep, &o, path)) {
+	if (layer_look_up(ep, &o, path)) {
 		found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (found >= 0 && fstat(found, &st) == 0 &&
 		    same_file(&st, &o.st))
@@ -59,7 +59,7 @@ open_below(struct endpoint *ep, bool look)
 void
 layer_open(struct endpoint *ep, bool look)
 {
-	if (ep->spec.role == TARGET && overlaid(ep))
+	if (ep->spec.role == TARGET && layer_overlaid(ep))
 		open_below(ep, look);
 }
 
@@ -77,9 +77,9 @@ endpoint_layer(const struct endpoint *ep, struct stat *st)
 {
 	struct overlaid o;
 
-	if (ep->spec.role == TARGET || !overlaid(ep))
+	if (ep->spec.role == TARGET || !layer_overlaid(ep))
 		return ep->layer >= 0 && fstat(ep->layer, st) == 0;
-	if (!look_below(ep, &o, NULL))
+	if (!layer_look_up(ep, &o, NULL))
 		return false;
 	*st = o.st;
 	return true;

@@ -33,7 +33,7 @@ enum {
  * until the same moment, because any of them may be the one that is reported.
  */
 static int
-patience(struct nbd *nbd)
+nbd_last_words_timeout(struct nbd *nbd)
 {
 	uint64_t now = clock_ns(), first = 0, waited;
 
@@ -53,12 +53,13 @@ tell_loss(struct nbd *nbd, const struct endpoint *ep, struct nbd_link *link,
 		snprintf(words, room, "no answer within %u seconds "
 		    "(timeout=)", ep->spec.patience);
 	else
-		command_tell(&nbd->command, patience(nbd), words, room);
+		command_tell(&nbd->command, nbd_last_words_timeout(nbd), words,
+		    room);
 }
 
 /* The connection or the server has failed: fill in the io. */
 static void
-lose(const struct lane *lane, struct io *io)
+nbd_lose(const struct lane *lane, struct io *io)
 {
 	const struct endpoint *ep = lane->ep;
 	const struct nbd_lane *l = lane->priv;
@@ -74,10 +75,10 @@ lose(const struct lane *lane, struct io *io)
 
 /* A request has failed with err: fill in the io. */
 static void
-fail(struct lane *lane, struct io *io, int err)
+nbd_fail(struct lane *lane, struct io *io, int err)
 {
 	if (nbd_link_lost(err)) {
-		lose(lane, io);
+		nbd_lose(lane, io);
 		return;
 	}
 	io->err = err;
@@ -90,7 +91,7 @@ fail(struct lane *lane, struct io *io, int err)
 }
 
 static struct nbd_call
-compose(const struct nbd *nbd, const struct io *io, size_t len)
+nbd_compose(const struct nbd *nbd, const struct io *io, size_t len)
 {
 	return (struct nbd_call){ .op = io->op,
 		.buf = io->op == OP_ZERO ? NULL : io->buf + io->done,
@@ -101,16 +102,16 @@ compose(const struct nbd *nbd, const struct io *io, size_t len)
 
 /* Move the next len bytes, which are whole blocks or reach the end. */
 static void
-move(struct lane *lane, struct io *io, size_t len)
+nbd_move(struct lane *lane, struct io *io, size_t len)
 {
 	struct nbd_lane *l = lane->priv;
-	struct nbd_call call = compose(lane->ep->priv, io, len);
+	struct nbd_call call = nbd_compose(lane->ep->priv, io, len);
 	int err = nbd_link_do(l->link, &call);
 
 	if (err == 0)
 		io->done += len;
 	else
-		fail(lane, io, err);
+		nbd_fail(lane, io, err);
 }
 
 /* Whether err means that the server will not make zeros. */
@@ -121,7 +122,7 @@ will_not(int err)
 }
 
 static void
-zero(struct lane *lane, struct io *io)
+nbd_zero_range(struct lane *lane, struct io *io)
 {
 	struct nbd *nbd = lane->ep->priv;
 	size_t left;
@@ -133,7 +134,7 @@ zero(struct lane *lane, struct io *io)
 	}
 	while (io->done < io->len && io->err == 0) {
 		left = io->len - io->done;
-		move(lane, io, left < ZERO_MOST ? left : ZERO_MOST);
+		nbd_move(lane, io, left < ZERO_MOST ? left : ZERO_MOST);
 	}
 	if (!will_not(io->err))
 		return;
@@ -144,7 +145,7 @@ zero(struct lane *lane, struct io *io)
 
 /* Read parts of blocks by way of a bounce buffer. */
 static void
-read_unaligned(struct lane *lane, struct io *io)
+nbd_read_unaligned(struct lane *lane, struct io *io)
 {
 	const struct nbd *nbd = lane->ep->priv;
 	struct nbd_lane *l = lane->priv;
@@ -168,7 +169,7 @@ read_unaligned(struct lane *lane, struct io *io)
 	call.buf = l->bounce;
 	err = nbd_link_do(l->link, &call);
 	if (err != 0) {
-		fail(lane, io, err);
+		nbd_fail(lane, io, err);
 		return;
 	}
 	n = n - skip < want ? n - skip : want;
@@ -196,9 +197,9 @@ read_or_write(struct lane *lane, struct io *io)
 		if (at + left != nbd->size)
 			left -= left % nbd->block;
 		if (at % nbd->block == 0 && left > 0)
-			move(lane, io, (size_t)left);
+			nbd_move(lane, io, (size_t)left);
 		else if (io->op == OP_READ)
-			read_unaligned(lane, io);
+			nbd_read_unaligned(lane, io);
 		else
 			io->err = EINVAL;
 	}
@@ -210,7 +211,7 @@ nbd_transfer(struct lane *lane, struct io *io)
 	struct nbd *nbd = lane->ep->priv;
 
 	if (io->op == OP_ZERO)
-		zero(lane, io);
+		nbd_zero_range(lane, io);
 	else
 		read_or_write(lane, io);
 	command_listen(&nbd->command);
@@ -220,7 +221,7 @@ nbd_transfer(struct lane *lane, struct io *io)
 
 /* Whether one request is enough. */
 static bool
-fits(const struct nbd *nbd, const struct io *io)
+nbd_fits(const struct nbd *nbd, const struct io *io)
 {
 	return io->op != OP_ZERO && io->len <= nbd->most &&
 	    io->off % nbd->block == 0 && io->len % nbd->block == 0 &&
@@ -234,12 +235,12 @@ nbd_start(struct lane *lane, struct io *io)
 	struct nbd_lane *l = lane->priv;
 	struct nbd_call *call;
 
-	if (!fits(nbd, io))
+	if (!nbd_fits(nbd, io))
 		return false;
 	call = flights_begin(&l->flights, NBD_FLIGHTS, sizeof(*call));
 	if (call == NULL)
 		return false;
-	*call = compose(nbd, io, io->len);
+	*call = nbd_compose(nbd, io, io->len);
 	call->flight = (struct flight){ lane, io, NULL };
 	if (!nbd_link_send(l->link, call)) {
 		flights_end(&l->flights, call);
@@ -278,7 +279,7 @@ nbd_conclude(struct lane *lane, struct io *io)
 	if (err == 0)
 		io->done = io->len;
 	else
-		fail(lane, io, err);
+		nbd_fail(lane, io, err);
 	command_listen(&nbd->command);
 }
 

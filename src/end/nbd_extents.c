@@ -17,7 +17,7 @@ enum {
 
 /* Query the extents from off on, with nbd->lock held. */
 static int
-ask(struct nbd *nbd, struct extent_cache *cache, uint64_t off)
+nbd_extents_query(struct nbd *nbd, struct extent_cache *cache, uint64_t off)
 {
 	uint64_t from = off - off % nbd->block, len = nbd->size - from;
 	int err;
@@ -50,8 +50,8 @@ passed_over(const struct nbd *nbd, const struct extent_cache *cache,
 
 /* The extent at off, if the last answer has it. */
 static bool
-find(const struct nbd *nbd, const struct extent_cache *cache, uint64_t off,
-    struct extent *x)
+nbd_extents_find(const struct nbd *nbd, const struct extent_cache *cache,
+    uint64_t off, struct extent *x)
 {
 	uint64_t at = cache->off, end;
 	bool hole, found = false;
@@ -73,7 +73,7 @@ find(const struct nbd *nbd, const struct extent_cache *cache, uint64_t off,
 }
 
 static int
-look_up(struct nbd *nbd, struct extent_cache *cache, uint64_t off,
+nbd_extents_look_up(struct nbd *nbd, struct extent_cache *cache, uint64_t off,
     struct extent *x)
 {
 	int err = 0;
@@ -81,9 +81,9 @@ look_up(struct nbd *nbd, struct extent_cache *cache, uint64_t off,
 	if (off >= nbd->size)
 		return ENXIO;
 	pthread_mutex_lock(&nbd->lock);
-	if (!find(nbd, cache, off, x)) {
-		err = ask(nbd, cache, off);
-		if (err == 0 && !find(nbd, cache, off, x))
+	if (!nbd_extents_find(nbd, cache, off, x)) {
+		err = nbd_extents_query(nbd, cache, off);
+		if (err == 0 && !nbd_extents_find(nbd, cache, off, x))
 			err = EPROTO;		/* an empty answer */
 	}
 	pthread_mutex_unlock(&nbd->lock);
@@ -95,8 +95,8 @@ nbd_extent_at(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
 	struct nbd *nbd = ep->priv;
 
-	return nbd->extents ? look_up(nbd, &nbd->allocated, off, x) :
-	    EOPNOTSUPP;
+	return nbd->extents ? nbd_extents_look_up(nbd, &nbd->allocated, off,
+	    x) : EOPNOTSUPP;
 }
 
 int
@@ -104,7 +104,7 @@ nbd_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
 	struct nbd *nbd = ep->priv;
 
-	return nbd->bitmap != NULL ? look_up(nbd, &nbd->dirty, off, x) :
-	    EOPNOTSUPP;
+	return nbd->bitmap != NULL ?
+	    nbd_extents_look_up(nbd, &nbd->dirty, off, x) : EOPNOTSUPP;
 }
 #endif

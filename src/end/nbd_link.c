@@ -131,8 +131,8 @@ parts_add(struct nbd_call *call, uint64_t from, uint64_t to)
 
 /* Called when a part of a read has arrived, with link->lock held. */
 static int
-part(void *arg, const void *bytes, size_t len, uint64_t off, unsigned what,
-    int *err)
+nbd_call_part(void *arg, const void *bytes, size_t len, uint64_t off,
+    unsigned what, int *err)
 {
 	struct nbd_call *call = arg;
 
@@ -158,7 +158,7 @@ parts_whole(const struct nbd_call *call)
  * calls a read complete even if the server has sent nothing, or a part twice.
  */
 static int
-over(void *arg, int *err)
+nbd_call_over(void *arg, int *err)
 {
 	struct nbd_call *call = arg;
 
@@ -177,7 +177,7 @@ over(void *arg, int *err)
 
 /* What to poll the socket for; -1: it is closed. */
 static int
-wanted(const struct nbd_link *link, short *events)
+nbd_link_events(const struct nbd_link *link, short *events)
 {
 	unsigned dir = link->lib->aio_get_direction(link->handle);
 
@@ -195,12 +195,12 @@ wanted(const struct nbd_link *link, short *events)
  * more commands.
  */
 static void
-work(struct nbd_link *link)
+nbd_link_work(struct nbd_link *link)
 {
 	struct pollfd p;
 
 	for (;;) {
-		p.fd = wanted(link, &p.events);
+		p.fd = nbd_link_events(link, &p.events);
 		if (p.fd < 0 || poll(&p, 1, 0) <= 0)
 			return;
 		if ((p.events & POLLIN) != 0 && (p.revents & ~POLLOUT) != 0)
@@ -215,18 +215,18 @@ work(struct nbd_link *link)
  * which we were stopped does not count.
  */
 static void
-serve(struct nbd_link *link)
+nbd_link_serve(struct nbd_link *link)
 {
 	uint64_t heard = link->heard + clock_missed(&link->looked);
 
 	link->heard = MIN(heard, clock_ns());
-	work(link);
+	nbd_link_work(link);
 	if (link->limit == 0 || link->begun == link->ended ||
 	    clock_ns() - link->heard <= link->limit)
 		return;
 	link->late = true;
 	shutdown(link->lib->aio_get_fd(link->handle), SHUT_RDWR);
-	work(link);
+	nbd_link_work(link);
 }
 
 /* Poll for all waiters; link->lock is held, but not while polling. */
@@ -236,7 +236,7 @@ poll_once(struct nbd_link *link)
 	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN } };
 	eventfd_t any;
 
-	p[1].fd = wanted(link, &p[1].events);
+	p[1].fd = nbd_link_events(link, &p[1].events);
 	link->polling = true;
 	pthread_mutex_unlock(&link->lock);
 	poll(p, 2, link->limit > 0 ? TICK : -1);
@@ -244,12 +244,12 @@ poll_once(struct nbd_link *link)
 	link->polling = false;
 	if (p[0].revents != 0)
 		eventfd_read(link->kick, &any);
-	serve(link);
+	nbd_link_serve(link);
 	pthread_cond_broadcast(&link->moved);
 }
 
 static void
-await(struct nbd_link *link, const struct nbd_call *call)
+nbd_link_await(struct nbd_link *link, const struct nbd_call *call)
 {
 	while (!call->over)
 		if (link->polling)
@@ -264,7 +264,7 @@ await(struct nbd_link *link, const struct nbd_call *call)
  * the connection broke and the calls of others ended with it.
  */
 static bool
-taken(struct nbd_link *link, struct nbd_call *call, int64_t cookie)
+nbd_call_accepted(struct nbd_link *link, struct nbd_call *call, int64_t cookie)
 {
 	const struct libnbd *lib = link->lib;
 
@@ -284,11 +284,13 @@ taken(struct nbd_link *link, struct nbd_call *call, int64_t cookie)
 }
 
 static bool
-send_locked(struct nbd_link *link, struct nbd_call *call)
+nbd_send_locked(struct nbd_link *link, struct nbd_call *call)
 {
 	const struct libnbd *lib = link->lib;
-	nbd_completion_callback done = { .callback = over, .user_data = call };
-	nbd_chunk_callback note = { .callback = part, .user_data = call };
+	nbd_completion_callback done =
+	    { .callback = nbd_call_over, .user_data = call };
+	nbd_chunk_callback note = { .callback = nbd_call_part, .user_data =
+	    call };
 	int64_t cookie;
 
 	call->link = link;
@@ -312,7 +314,7 @@ send_locked(struct nbd_link *link, struct nbd_call *call)
 		    done, call->flags);
 		break;
 	}
-	return taken(link, call, cookie);
+	return nbd_call_accepted(link, call, cookie);
 }
 
 bool
@@ -321,7 +323,7 @@ nbd_link_send(struct nbd_link *link, struct nbd_call *call)
 	bool sent;
 
 	pthread_mutex_lock(&link->lock);
-	sent = send_locked(link, call);
+	sent = nbd_send_locked(link, call);
 	pthread_mutex_unlock(&link->lock);
 	return sent;
 }
@@ -330,8 +332,8 @@ int
 nbd_link_do(struct nbd_link *link, struct nbd_call *call)
 {
 	pthread_mutex_lock(&link->lock);
-	if (send_locked(link, call))
-		await(link, call);
+	if (nbd_send_locked(link, call))
+		nbd_link_await(link, call);
 	pthread_mutex_unlock(&link->lock);
 	return call->err;
 }
@@ -340,12 +342,13 @@ int
 nbd_link_flush(struct nbd_link *link)
 {
 	struct nbd_call call = { .link = link };
-	nbd_completion_callback done = { .callback = over,
+	nbd_completion_callback done = { .callback = nbd_call_over,
 		.user_data = &call };
 
 	pthread_mutex_lock(&link->lock);
-	if (taken(link, &call, link->lib->aio_flush(link->handle, done, 0)))
-		await(link, &call);
+	if (nbd_call_accepted(link, &call,
+	    link->lib->aio_flush(link->handle, done, 0)))
+		nbd_link_await(link, &call);
 	pthread_mutex_unlock(&link->lock);
 	return call.err;
 }
@@ -373,16 +376,16 @@ nbd_link_extents(struct nbd_link *link, uint64_t off, uint64_t len,
     struct nbd_extents *x)
 {
 	struct nbd_call call = { .link = link };
-	nbd_completion_callback done = { .callback = over,
+	nbd_completion_callback done = { .callback = nbd_call_over,
 		.user_data = &call };
 	nbd_extent_callback note = { .callback = note_extents,
 		.user_data = x };
 
 	x->n = 0;
 	pthread_mutex_lock(&link->lock);
-	if (taken(link, &call, link->lib->aio_block_status(link->handle, len,
-	    off, note, done, 0)))
-		await(link, &call);
+	if (nbd_call_accepted(link, &call,
+	    link->lib->aio_block_status(link->handle, len, off, note, done, 0)))
+		nbd_link_await(link, &call);
 	pthread_mutex_unlock(&link->lock);
 	return call.err;
 }
@@ -393,7 +396,7 @@ nbd_link_pollfd(struct nbd_link *link, short *events)
 	int fd;
 
 	pthread_mutex_lock(&link->lock);
-	fd = wanted(link, events);
+	fd = nbd_link_events(link, events);
 	pthread_mutex_unlock(&link->lock);
 	return fd;
 }
@@ -402,7 +405,7 @@ void
 nbd_link_service(struct nbd_link *link)
 {
 	pthread_mutex_lock(&link->lock);
-	serve(link);
+	nbd_link_serve(link);
 	pthread_mutex_unlock(&link->lock);
 }
 
@@ -424,7 +427,7 @@ nbd_link_late(struct nbd_link *link)
  * URI as it was given.
  */
 static int
-fail(const struct nbd_link *link, const struct nbd_address *to,
+nbd_link_fail(const struct nbd_link *link, const struct nbd_address *to,
     struct fault *f)
 {
 	const char *why = link->lib->get_error(), *colon;
@@ -440,7 +443,8 @@ fail(const struct nbd_link *link, const struct nbd_address *to,
 }
 
 static int
-prepare(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
+nbd_link_prepare(struct nbd_link *link, const struct nbd_address *to,
+    struct fault *f)
 {
 	const struct libnbd *lib = link->lib;
 
@@ -450,13 +454,13 @@ prepare(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
 	    LIBNBD_CONTEXT_BASE_ALLOCATION) != 0 ||
 	    (to->bitmap != NULL &&
 	    lib->add_meta_context(link->handle, to->bitmap) != 0))
-		return fail(link, to, f);
+		return nbd_link_fail(link, to, f);
 	return 0;
 }
 
 /* Do one step of connecting.  Returns 0, or -1 with *f. */
 static int
-step(struct nbd_link *link, const struct nbd_address *to, double until,
+nbd_link_step(struct nbd_link *link, const struct nbd_address *to, double until,
     struct fault *f)
 {
 	const struct libnbd *lib = link->lib;
@@ -464,7 +468,7 @@ step(struct nbd_link *link, const struct nbd_address *to, double until,
 	struct pollfd p;
 	int n, failed = 0;
 
-	p.fd = wanted(link, &p.events);
+	p.fd = nbd_link_events(link, &p.events);
 	n = poll(&p, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
 	if (n < 0)
 		return errno == EINTR ? 0 : fault_errno(f, errno, "%s",
@@ -478,21 +482,22 @@ step(struct nbd_link *link, const struct nbd_address *to, double until,
 		failed = lib->aio_notify_read(link->handle);
 	else if (p.revents != 0)
 		failed = lib->aio_notify_write(link->handle);
-	return failed == 0 ? 0 : fail(link, to, f);
+	return failed == 0 ? 0 : nbd_link_fail(link, to, f);
 }
 
 static int
-negotiate(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
+nbd_link_negotiate(struct nbd_link *link, const struct nbd_address *to,
+    struct fault *f)
 {
 	const struct libnbd *lib = link->lib;
 	double until = clock_seconds() + to->timeout;
 
 	while (lib->aio_is_connecting(link->handle) > 0 ||
 	    lib->aio_is_negotiating(link->handle) > 0)
-		if (step(link, to, until, f) != 0)
+		if (nbd_link_step(link, to, until, f) != 0)
 			return -1;
 	if (lib->aio_is_ready(link->handle) <= 0)
-		return fail(link, to, f);
+		return nbd_link_fail(link, to, f);
 	if (to->tls && lib->get_tls_negotiated(link->handle) <= 0)
 		return fault_set(f, STATUS_REFUSED, "%s: the server does not "
 		    "offer TLS", to->name);
@@ -504,7 +509,7 @@ negotiate(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
  * when its peer dies.
  */
 static void
-settle(struct nbd_link *link)
+nbd_link_tune_socket(struct nbd_link *link)
 {
 	static const struct { int level, name, value; } options[] = {
 		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
@@ -537,14 +542,16 @@ settle(struct nbd_link *link)
  * Connect through a socket, which belongs to libnbd from here on in any case.
  */
 static int
-join(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
+nbd_link_join(struct nbd_link *link, const struct nbd_address *to,
+    struct fault *f)
 {
 	const struct libnbd *lib = link->lib;
 	int failed = to->uri != NULL ?
 	    lib->aio_connect_uri(link->handle, to->uri) :
 	    lib->aio_connect_socket(link->handle, to->sock);
 
-	return failed != 0 ? fail(link, to, f) : negotiate(link, to, f);
+	return failed != 0 ? nbd_link_fail(link, to, f) :
+	    nbd_link_negotiate(link, to, f);
 }
 
 int
@@ -562,15 +569,15 @@ nbd_link_open(struct nbd_link *link, const struct libnbd *lib,
 	if (link->handle == NULL || link->kick < 0)
 		failed = fault_errno(f, err, "%s", to->name);
 	else
-		failed = prepare(link, to, f);
+		failed = nbd_link_prepare(link, to, f);
 	if (failed != 0 && to->uri == NULL)
 		close(to->sock);
 	if (failed == 0)
-		failed = join(link, to, f);
+		failed = nbd_link_join(link, to, f);
 	if (failed != 0)
 		nbd_link_close(link);
 	else
-		settle(link);
+		nbd_link_tune_socket(link);
 	return failed;
 }
 

@@ -48,7 +48,7 @@ say_no(const struct endpoint *ep, const char *what, int64_t n,
 
 /* A block size of the server, or "unnamed" if it names none. */
 static int64_t
-block_size(const struct nbd *nbd, int which, int64_t unnamed)
+nbd_block_size(const struct nbd *nbd, int which, int64_t unnamed)
 {
 	int64_t n = nbd->lib.get_block_size(nbd->link.handle, which);
 
@@ -60,9 +60,9 @@ static int
 take_sizes(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 {
 	int64_t size = nbd->lib.get_size(nbd->link.handle);
-	int64_t least = block_size(nbd, LIBNBD_SIZE_MINIMUM, 1);
-	int64_t most = block_size(nbd, LIBNBD_SIZE_MAXIMUM, REQUEST_MOST);
-	int64_t good = block_size(nbd, LIBNBD_SIZE_PREFERRED, 0);
+	int64_t least = nbd_block_size(nbd, LIBNBD_SIZE_MINIMUM, 1);
+	int64_t most = nbd_block_size(nbd, LIBNBD_SIZE_MAXIMUM, REQUEST_MOST);
+	int64_t good = nbd_block_size(nbd, LIBNBD_SIZE_PREFERRED, 0);
 
 	if (size < 0)
 		return say_no(ep, "its size is", size, f);
@@ -154,7 +154,7 @@ connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 }
 
 static void
-let_go(struct nbd *nbd)
+nbd_release(struct nbd *nbd)
 {
 	bool stuck = nbd_link_late(&nbd->link);
 
@@ -171,13 +171,13 @@ let_go(struct nbd *nbd)
 int
 nbd_close_end(struct endpoint *ep)
 {
-	let_go(ep->priv);
+	nbd_release(ep->priv);
 	return 0;
 }
 
 /* Set the properties of the endpoint. */
 static void
-fill_in(struct endpoint *ep, const struct nbd *nbd)
+nbd_describe(struct endpoint *ep, const struct nbd *nbd)
 {
 	bool target = ep->spec.role == TARGET;
 
@@ -214,7 +214,7 @@ want_bitmap(const struct endpoint *ep, struct nbd *nbd)
 }
 
 static int
-check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
+nbd_check_export(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 {
 	if (take_sizes(ep, nbd, f) != 0)
 		return -1;
@@ -276,11 +276,11 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 		return -1;
 	}
 	pthread_mutex_init(&nbd->lock, NULL);
-	if (check(ep, nbd, f) != 0) {
-		let_go(nbd);
+	if (nbd_check_export(ep, nbd, f) != 0) {
+		nbd_release(nbd);
 		return -1;
 	}
-	fill_in(ep, nbd);
+	nbd_describe(ep, nbd);
 	nbd->export = nbd->lib.get_export_name(nbd->link.handle);
 	ep->id.server = server_of(nbd);
 	ep->id.peer = nbd->link.peer;

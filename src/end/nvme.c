@@ -66,7 +66,7 @@ nvme_detach(struct lane *lane)
 /* --- commands ----------------------------------------------------------- */
 
 static struct nvme_command
-compose(const struct lane *lane, const struct io *io)
+nvme_compose_io(const struct lane *lane, const struct io *io)
 {
 	const struct endpoint *ep = lane->ep;
 	const struct nvme *nv = ep->priv;
@@ -84,7 +84,7 @@ compose(const struct lane *lane, const struct io *io)
 }
 
 static bool
-reads_at(const struct lane *lane, uint64_t lba)
+nvme_reads_at(const struct lane *lane, uint64_t lba)
 {
 	const struct nvme *nv = lane->ep->priv;
 	struct nvme_command c = nv->how;
@@ -103,7 +103,7 @@ reads_at(const struct lane *lane, uint64_t lba)
  * few that are far apart, but none of those that have just failed.
  */
 static bool
-reads_elsewhere(const struct lane *lane, const struct io *io)
+nvme_reads_elsewhere(const struct lane *lane, const struct io *io)
 {
 	const struct nvme *nv = lane->ep->priv;
 	uint64_t first = io->off / nv->disk.block, lba = nv->good;
@@ -112,7 +112,7 @@ reads_elsewhere(const struct lane *lane, const struct io *io)
 
 	for (i = 0; i <= ASKED; i++) {
 		if (lba < nv->disk.blocks && (lba < first || lba > end) &&
-		    reads_at(lane, lba))
+		    nvme_reads_at(lane, lba))
 			return true;
 		lba = nv->disk.blocks / ASKED * i;
 	}
@@ -124,7 +124,7 @@ reads_elsewhere(const struct lane *lane, const struct io *io)
  * rescue judges by itself those that were not answered (liveness.c).
  */
 static bool
-may_be_bad(const struct lane *lane, const struct io *io,
+nvme_may_be_bad(const struct lane *lane, const struct io *io,
     const struct nvme_reply *r)
 {
 	const struct endpoint *ep = lane->ep;
@@ -137,7 +137,7 @@ may_be_bad(const struct lane *lane, const struct io *io,
 
 /* Whether the disk has changed since the copy began. */
 static bool
-changed(const struct endpoint *ep)
+nvme_changed(const struct endpoint *ep)
 {
 	const struct nvme *nv = ep->priv;
 	struct fault f;
@@ -147,19 +147,19 @@ changed(const struct endpoint *ep)
 
 /* Whether a command is refused that might fit another format of the disk. */
 static bool
-misfits(const struct nvme_reply *r)
+nvme_too_large(const struct nvme_reply *r)
 {
 	return r->unknown || r->status == OUT_OF_RANGE;
 }
 
 /* Put the reason why the command failed for good into the io. */
 static void
-give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
+nvme_fail(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 {
 	struct nvme *nv = lane->ep->priv;
 	bool medium = r->result == NVME_MEDIUM || r->result == NVME_FREE;
-	bool other = r->result == NVME_CHANGED || (misfits(r) &&
-	    (nv->changed || changed(lane->ep)));
+	bool other = r->result == NVME_CHANGED || (nvme_too_large(r) &&
+	    (nv->changed || nvme_changed(lane->ep)));
 
 	if (io->err == ECANCELED)
 		return;
@@ -177,8 +177,8 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 		io->err = ENODEV;
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");
-	} else if (!medium && may_be_bad(lane, io, r) &&
-	    reads_elsewhere(lane, io)) {
+	} else if (!medium && nvme_may_be_bad(lane, io, r) &&
+	    nvme_reads_elsewhere(lane, io)) {
 		io->err = EIO;
 	} else if (r->result == NVME_AWAY) {
 		io->err = ETIMEDOUT;
@@ -189,7 +189,7 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 
 /* The host refuses a command of n blocks: use half of that in all lanes. */
 static bool
-shrink(struct nvme *nv, uint32_t n)
+nvme_shrink(struct nvme *nv, uint32_t n)
 {
 	unsigned half = n / 2;
 
@@ -206,7 +206,7 @@ shrink(struct nvme *nv, uint32_t n)
  * believed only if the disk says that it has one.
  */
 static void
-run(const struct lane *lane, const struct nvme_command *c,
+nvme_run_retried(const struct lane *lane, const struct nvme_command *c,
     struct nvme_reply *r, struct nvme_wait *w)
 {
 	struct nvme *nv = lane->ep->priv;
@@ -216,7 +216,8 @@ run(const struct lane *lane, const struct nvme_command *c,
 		*r = (struct nvme_reply){ .result = NVME_CHANGED };
 	else
 		nvme_run(nv->fd, &nv->disk, c, r);
-	if (r->result == NVME_CHANGED && !nv->changed && !changed(lane->ep))
+	if (r->result == NVME_CHANGED && !nv->changed &&
+	    !nvme_changed(lane->ep))
 		r->result = NVME_AGAIN;
 	if (r->result == NVME_DONE)
 		nv->away = false;
@@ -227,13 +228,13 @@ run(const struct lane *lane, const struct nvme_command *c,
  * takes less.
  */
 static bool
-halve(struct nvme *nv, struct nvme_command *c, const struct nvme_reply *r,
-    uint32_t *step)
+nvme_halve_most(struct nvme *nv, struct nvme_command *c,
+    const struct nvme_reply *r, uint32_t *step)
 {
 	bool is_free = r->result == NVME_FREE && nv->disk.zeros;
 
 	if (!is_free && (r->result != NVME_SMALLER || c->op == OP_ZERO ||
-	    !shrink(nv, c->blocks)))
+	    !nvme_shrink(nv, c->blocks)))
 		return false;
 	c->blocks /= 2;
 	if (is_free)
@@ -247,7 +248,7 @@ halve(struct nvme *nv, struct nvme_command *c, const struct nvme_reply *r,
  * 0 with an error in the io.
  */
 static uint32_t
-command(const struct lane *lane, struct io *io, struct nvme_command *c,
+nvme_move_blocks(const struct lane *lane, struct io *io, struct nvme_command *c,
     uint32_t *step)
 {
 	struct nvme *nv = lane->ep->priv;
@@ -260,7 +261,7 @@ command(const struct lane *lane, struct io *io, struct nvme_command *c,
 	if (c->blocks > *step)
 		c->blocks = *step;
 	for (;;) {
-		run(lane, c, &r, &wait);
+		nvme_run_retried(lane, c, &r, &wait);
 		if (r.result == NVME_DONE) {
 			*step = *step < NVME_BLOCKS ? *step * 2 : *step;
 			break;
@@ -269,10 +270,10 @@ command(const struct lane *lane, struct io *io, struct nvme_command *c,
 			memset(c->buf, 0, nv->disk.block);
 			break;
 		}
-		if (halve(nv, c, &r, step) ||
+		if (nvme_halve_most(nv, c, &r, step) ||
 		    nvme_passes(lane, io, &r, &wait))
 			continue;
-		give_up(lane, io, &r);
+		nvme_fail(lane, io, &r);
 		if (c->op == OP_ZERO && r.unknown)
 			io->err = EOPNOTSUPP;
 		return 0;
@@ -296,10 +297,10 @@ blocks_left(const struct nvme *nv, const struct io *io)
 
 /* Read parts of blocks by way of a bounce buffer. */
 static void
-read_unaligned(const struct lane *lane, struct io *io, uint32_t *step)
+nvme_read_unaligned(const struct lane *lane, struct io *io, uint32_t *step)
 {
 	const struct nvme *nv = lane->ep->priv;
-	struct nvme_command c = compose(lane, io);
+	struct nvme_command c = nvme_compose_io(lane, io);
 	uint32_t block = nv->disk.block;
 	size_t skip = (size_t)((io->off + io->done) % block), got;
 
@@ -309,7 +310,7 @@ read_unaligned(const struct lane *lane, struct io *io, uint32_t *step)
 		io->err = EINVAL;
 		return;
 	}
-	got = (size_t)command(lane, io, &c, step) * block;
+	got = (size_t)nvme_move_blocks(lane, io, &c, step) * block;
 	if (io->err != 0)
 		return;
 	got -= skip;
@@ -324,7 +325,7 @@ read_unaligned(const struct lane *lane, struct io *io, uint32_t *step)
  * before.
  */
 static bool
-zeroable(const struct nvme *nv, const struct io *io)
+nvme_zeroable(const struct nvme *nv, const struct io *io)
 {
 	uint32_t block = nv->disk.block;
 
@@ -339,7 +340,7 @@ nvme_transfer(struct lane *lane, struct io *io)
 	uint32_t block = nv->disk.block, step = NVME_BLOCKS;
 	struct nvme_command c;
 
-	if (io->op == OP_ZERO && !zeroable(nv, io))
+	if (io->op == OP_ZERO && !nvme_zeroable(nv, io))
 		io->err = EOPNOTSUPP;
 	while (io->done < io->len && io->err == 0) {
 		uint64_t at = io->off + io->done;
@@ -349,12 +350,12 @@ nvme_transfer(struct lane *lane, struct io *io)
 			break;
 		}
 		if (at % block == 0 && io->len - io->done >= block) {
-			c = compose(lane, io);
+			c = nvme_compose_io(lane, io);
 			c.blocks = blocks_left(nv, io);
-			io->done += (size_t)command(lane, io, &c, &step) *
-			    block;
+			io->done += (size_t)nvme_move_blocks(lane, io, &c,
+			    &step) * block;
 		} else if (io->op == OP_READ) {
-			read_unaligned(lane, io, &step);
+			nvme_read_unaligned(lane, io, &step);
 		} else {
 			io->err = EINVAL;
 		}
@@ -379,7 +380,7 @@ static bool
 nvme_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	const struct nvme *nv = lane->ep->priv;
-	struct nvme_command c = compose(lane, io);
+	struct nvme_command c = nvme_compose_io(lane, io);
 	uint32_t block = nv->disk.block;
 	uint64_t n = io->len / block;
 
@@ -412,12 +413,12 @@ nvme_finish(struct lane *lane, struct io *io, int result)
 	case NVME_FREE:
 		return false;
 	case NVME_CHANGED:
-		if (!nv->changed && !changed(lane->ep))
+		if (!nv->changed && !nvme_changed(lane->ep))
 			return false;
-		give_up(lane, io, &r);
+		nvme_fail(lane, io, &r);
 		return true;
 	default:
-		give_up(lane, io, &r);
+		nvme_fail(lane, io, &r);
 		return true;
 	}
 }
@@ -474,7 +475,7 @@ nvme_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 
 /* Read one block to see whether the disk supports FUA. */
 static int
-try_fua(struct endpoint *r, struct fault *f)
+nvme_try_fua(struct endpoint *r, struct fault *f)
 {
 	struct io io;
 	int failed = endpoint_probe_first(r, &io, f);
@@ -510,7 +511,7 @@ nvme_open_readback(const struct endpoint *target, struct endpoint *r,
 	r->geo.io_align = nv->disk.block;
 	r->geo.size = target->geo.size;
 	if (nv->fd >= 0)
-		return try_fua(r, f);
+		return nvme_try_fua(r, f);
 	fault_errno(f, errno, "%s: opening it to read it back", target->name);
 	free(nv);
 	return -1;

@@ -46,7 +46,7 @@ bytes_at(const unsigned char *page, size_t at)
 }
 
 static uint64_t
-little(const unsigned char *b, unsigned n)
+little_endian(const unsigned char *b, unsigned n)
 {
 	uint64_t v = 0;
 
@@ -57,7 +57,7 @@ little(const unsigned char *b, unsigned n)
 
 /* Whether a command failed through no fault of the disk: a reset, or a path. */
 static bool
-passes(int result)
+nvme_permitted(int result)
 {
 	struct nvme_reply r;
 
@@ -67,7 +67,7 @@ passes(int result)
 
 /* Run an admin command that reads.  Its result is as for nvme_judge. */
 static int
-admin(int fd, struct nvme_admin_cmd *c, unsigned char *page, uint32_t len,
+nvme_admin(int fd, struct nvme_admin_cmd *c, unsigned char *page, uint32_t len,
     unsigned timeout)
 {
 	uint64_t began = clock_ns(), most = (uint64_t)timeout * 1000000;
@@ -83,19 +83,19 @@ admin(int fd, struct nvme_admin_cmd *c, unsigned char *page, uint32_t len,
 		result = ioctl(fd, NVME_IOCTL_ADMIN_CMD, c);
 		if (result < 0)
 			result = -errno;
-	} while (passes(result) && try++ < SCSI_TRIES &&
+	} while (nvme_permitted(result) && try++ < SCSI_TRIES &&
 	    clock_ns() - began < most);
 	return result;
 }
 
 static int
-identify(int fd, uint32_t nsid, unsigned cns, unsigned timeout,
+nvme_identify_page(int fd, uint32_t nsid, unsigned cns, unsigned timeout,
     unsigned char *page)
 {
 	struct nvme_admin_cmd c = { .opcode = IDENTIFY, .nsid = nsid,
 		.cdw10 = cns };
 
-	return admin(fd, &c, page, PAGE, timeout);
+	return nvme_admin(fd, &c, page, PAGE, timeout);
 }
 
 /*
@@ -130,7 +130,7 @@ static int
 check_metadata(struct nvme_disk *d, const unsigned char *page,
     const char *name, struct fault *f)
 {
-	unsigned bytes = (unsigned)little(format_of(page), 2);
+	unsigned bytes = (unsigned)little_endian(format_of(page), 2);
 	bool in_line = (page[FLBAS] & 0x10) != 0;
 
 	d->protection = bytes > 0 ? page[DPS] & 7 : 0;
@@ -149,7 +149,7 @@ take_namespace(struct nvme_disk *d, const unsigned char *page,
 {
 	unsigned shift = format_of(page)[2];
 
-	d->blocks = little(page + NSZE, 8);
+	d->blocks = little_endian(page + NSZE, 8);
 	if (shift < 9 || shift > 16 || d->blocks >= (uint64_t)INT64_MAX >>
 	    shift)
 		return fault_set(f, STATUS_FILE, "%s says it has %llu blocks "
@@ -177,7 +177,7 @@ take_controller(struct nvme_disk *d, const unsigned char *page)
 }
 
 static int
-refused(const char *name, int result, struct fault *f)
+nvme_refused(const char *name, int result, struct fault *f)
 {
 	struct nvme_reply r;
 
@@ -192,22 +192,22 @@ refused(const char *name, int result, struct fault *f)
 }
 
 static int
-ask(int fd, unsigned timeout, const char *name, struct nvme_disk *d,
-    unsigned char *page, struct fault *f)
+nvme_identify_disk(int fd, unsigned timeout, const char *name,
+    struct nvme_disk *d, unsigned char *page, struct fault *f)
 {
 	int id = ioctl(fd, NVME_IOCTL_ID), result;
 
 	if (id < 0)
-		return refused(name, -errno, f);
+		return nvme_refused(name, -errno, f);
 	d->nsid = (uint32_t)id;
-	result = identify(fd, d->nsid, OF_NAMESPACE, timeout, page);
+	result = nvme_identify_page(fd, d->nsid, OF_NAMESPACE, timeout, page);
 	if (result != 0)
-		return refused(name, result, f);
+		return nvme_refused(name, result, f);
 	if (take_namespace(d, page, name, f) != 0)
 		return -1;
-	result = identify(fd, 0, OF_CONTROLLER, timeout, page);
+	result = nvme_identify_page(fd, 0, OF_CONTROLLER, timeout, page);
 	if (result != 0)
-		return refused(name, result, f);
+		return nvme_refused(name, result, f);
 	take_controller(d, page);
 	return 0;
 }
@@ -222,7 +222,7 @@ nvme_ask(int fd, unsigned timeout, const char *name, struct nvme_disk *d,
 	*d = (struct nvme_disk){ .nsid = 0 };
 	if (page == NULL)
 		return fault_errno(f, ENOMEM, "%s", name);
-	failed = ask(fd, timeout, name, d, page, f);
+	failed = nvme_identify_disk(fd, timeout, name, d, page, f);
 	free(page);
 	return failed;
 }
@@ -237,7 +237,7 @@ nvme_kept(int fd, unsigned timeout, const char *name,
 
 	if (page == NULL)
 		return fault_errno(f, ENOMEM, "%s", name);
-	result = identify(fd, d->nsid, OF_NAMESPACE, timeout, page);
+	result = nvme_identify_page(fd, d->nsid, OF_NAMESPACE, timeout, page);
 	note_form(&now, page);
 	free(page);
 	if (result > 0 && (result & CODE) == NO_NAMESPACE)
@@ -255,7 +255,7 @@ nvme_power(int fd, unsigned timeout, struct nvme_power *p)
 	unsigned char *page = aligned_alloc(PAGE, PAGE);
 	struct nvme_admin_cmd c = { .opcode = GET_LOG_PAGE,
 		.nsid = 0xffffffff, .cdw10 = HEALTH | (512 / 4 - 1) << 16 };
-	bool told = page != NULL && admin(fd, &c, page, 512, timeout) == 0;
+	bool told = page != NULL && nvme_admin(fd, &c, page, 512, timeout) == 0;
 
 	if (told) {
 		memcpy(p->count, page + 112, 16);	/* power cycles */

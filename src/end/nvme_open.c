@@ -25,7 +25,7 @@ enum {
 };
 
 static int
-open_flags(const struct endpoint *ep, bool look)
+nvme_open_flags(const struct endpoint *ep, bool look)
 {
 	return (ep->spec.role == SOURCE || look ? O_RDONLY : O_RDWR) |
 	    O_NONBLOCK;
@@ -72,7 +72,7 @@ open_block(const struct endpoint *ep, struct nvme *nv, bool look,
 		return fault_set(f, STATUS_REFUSED, "%s is a partition, and "
 		    "NVMe commands to it go to the whole disk; name that disk, "
 		    "and the partition by ipart= or opart=", ep->name);
-	nv->fd = open_generic(&d, open_flags(ep, look));
+	nv->fd = open_generic(&d, nvme_open_flags(ep, look));
 	nv->by_ring = nv->fd >= 0;
 	if (nv->fd < 0)
 		nv->fd = reopen(ep->fd, endpoint_path(ep), O_RDONLY |
@@ -81,7 +81,7 @@ open_block(const struct endpoint *ep, struct nvme *nv, bool look,
 }
 
 static int
-open_node(const struct endpoint *ep, struct nvme *nv, bool look,
+nvme_open_node(const struct endpoint *ep, struct nvme *nv, bool look,
     struct fault *f)
 {
 	struct stat st;
@@ -90,7 +90,7 @@ open_node(const struct endpoint *ep, struct nvme *nv, bool look,
 		if (open_block(ep, nv, look, f) != 0)
 			return -1;
 	} else {
-		nv->fd = reopen(ep->fd, endpoint_path(ep), open_flags(ep,
+		nv->fd = reopen(ep->fd, endpoint_path(ep), nvme_open_flags(ep,
 		    look));
 		nv->by_ring = true;
 	}
@@ -141,7 +141,7 @@ set_limits(const struct endpoint *ep, struct nvme *nv)
 
 /* Refuse a disk that the kernel or the disk itself protects from writes. */
 static int
-check_target(const struct endpoint *ep, const struct nvme *nv,
+nvme_check_target(const struct endpoint *ep, const struct nvme *nv,
     struct fault *f)
 {
 	char model[32];
@@ -176,8 +176,8 @@ nvme_open(struct endpoint *ep, bool look, struct fault *f)
 	nv->fd = -1;
 	nv->good = NOWHERE;
 	ep->priv = nv;
-	if (open_node(ep, nv, look, f) != 0 ||
-	    (ep->spec.role == TARGET && check_target(ep, nv, f) != 0)) {
+	if (nvme_open_node(ep, nv, look, f) != 0 ||
+	    (ep->spec.role == TARGET && nvme_check_target(ep, nv, f) != 0)) {
 		nvme_close(ep);
 		return -1;
 	}

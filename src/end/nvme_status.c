@@ -156,7 +156,7 @@ meaning_of(unsigned code)
 }
 
 static void
-judge_status(struct nvme_reply *r, enum op op, unsigned status)
+nvme_judge_status(struct nvme_reply *r, enum op op, unsigned status)
 {
 	unsigned code = status & CODE;
 	const struct meaning *m = meaning_of(code);
@@ -181,7 +181,7 @@ judge_status(struct nvme_reply *r, enum op op, unsigned status)
  * of a timeout or a reset, or because the disk is being removed.
  */
 static void
-judge_errno(struct nvme_reply *r, int err)
+nvme_judge_errno(struct nvme_reply *r, int err)
 {
 	r->err = err;
 	switch (err) {
@@ -229,9 +229,9 @@ nvme_judge(struct nvme_reply *r, enum op op, int result)
 	*r = (struct nvme_reply){ .result = NVME_DONE,
 		.unrun = not_run(result) };
 	if (result > 0)
-		judge_status(r, op, (unsigned)result);
+		nvme_judge_status(r, op, (unsigned)result);
 	else if (result < 0)
-		judge_errno(r, -result);
+		nvme_judge_errno(r, -result);
 }
 
 /*
@@ -254,7 +254,7 @@ dword_12(const struct nvme_disk *d, const struct nvme_command *c)
 
 /* The command in the form for the ring, which has every field of the ioctl. */
 static struct nvme_uring_cmd
-compose(const struct nvme_disk *d, const struct nvme_command *c)
+nvme_compose_ring(const struct nvme_disk *d, const struct nvme_command *c)
 {
 	static const uint8_t opcode[] = { [OP_READ] = READ,
 		[OP_WRITE] = WRITE, [OP_ZERO] = WRITE_ZEROES };
@@ -270,7 +270,7 @@ compose(const struct nvme_disk *d, const struct nvme_command *c)
 
 /* Run a command and wait; returns its result. */
 static int
-run(int fd, const struct nvme_uring_cmd *u)
+nvme_run_command(int fd, const struct nvme_uring_cmd *u)
 {
 	struct nvme_passthru_cmd64 c = { .opcode = u->opcode, .nsid = u->nsid,
 		.addr = u->addr, .data_len = u->data_len,
@@ -285,16 +285,16 @@ void
 nvme_run(int fd, const struct nvme_disk *d, const struct nvme_command *c,
     struct nvme_reply *r)
 {
-	struct nvme_uring_cmd u = compose(d, c);
+	struct nvme_uring_cmd u = nvme_compose_ring(d, c);
 
-	nvme_judge(r, c->op, run(fd, &u));
+	nvme_judge(r, c->op, nvme_run_command(fd, &u));
 }
 
 void
 nvme_prepare(struct io_uring_sqe *sqe, int fd, const struct nvme_disk *d,
     const struct nvme_command *c)
 {
-	struct nvme_uring_cmd u = compose(d, c);
+	struct nvme_uring_cmd u = nvme_compose_ring(d, c);
 
 	sqe->opcode = IORING_OP_URING_CMD;
 	sqe->fd = fd;
@@ -310,6 +310,6 @@ nvme_flush(int fd, const struct nvme_disk *d, unsigned timeout,
 	const struct nvme_uring_cmd u = { .opcode = FLUSH, .nsid = d->nsid,
 		.timeout_ms = timeout };
 
-	nvme_judge(r, OP_WRITE, run(fd, &u));
+	nvme_judge(r, OP_WRITE, nvme_run_command(fd, &u));
 	return r->result == NVME_DONE;
 }

@@ -32,7 +32,7 @@ enum {
 
 /* Read the state of the controller; false if unknown. */
 static bool
-state_of(int fd, char *state, size_t room)
+nvme_controller_state(int fd, char *state, size_t room)
 {
 	struct stat st;
 	int dir;
@@ -55,8 +55,8 @@ await_reset(const struct lane *lane)
 	unsigned left = nv->how.timeout / TICK;
 	char state[32];
 
-	while (left-- > 0 && state_of(nv->fd, state, sizeof(state)) &&
-	    (strcmp(state, "resetting") == 0 ||
+	while (left-- > 0 && nvme_controller_state(nv->fd, state,
+	    sizeof(state)) && (strcmp(state, "resetting") == 0 ||
 	    strcmp(state, "connecting") == 0) && !lane_halted(lane, TICK))
 		continue;
 }
@@ -82,18 +82,19 @@ await_way(const struct lane *lane, struct io *io, struct nvme_wait *w)
 
 /* Whether the command has used up its timeout. */
 static bool
-late(const struct nvme *nv, const struct nvme_wait *w)
+nvme_wait_late(const struct nvme *nv, const struct nvme_wait *w)
 {
 	return clock_ns() - w->began >= (uint64_t)nv->how.timeout * MS;
 }
 
 /* How often a failed command may be repeated. */
 static unsigned
-tries(const struct lane *lane, const struct io *io, const struct nvme_wait *w)
+nvme_wait_tries(const struct lane *lane, const struct io *io,
+    const struct nvme_wait *w)
 {
 	const struct endpoint *ep = lane->ep;
 
-	if (!late(ep->priv, w))
+	if (!nvme_wait_late(ep->priv, w))
 		return TRIES;
 	return io->op == OP_READ && !ep->is.back &&
 	    (ep->spec.coe || ep->spec.rescue) ? 0 : LATE_TRIES;
@@ -108,7 +109,7 @@ nvme_passes(const struct lane *lane, struct io *io,
 	if ((r->result != NVME_AGAIN && r->result != NVME_AWAY) ||
 	    node_lost(nv->fd))
 		return false;
-	if (r->result == NVME_AGAIN && w->tries >= tries(lane, io, w))
+	if (r->result == NVME_AGAIN && w->tries >= nvme_wait_tries(lane, io, w))
 		return false;
 	nv->again++;
 	if (r->result == NVME_AWAY)

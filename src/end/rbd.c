@@ -49,7 +49,7 @@ struct rbd {			/* an endpoint's priv */
 /* ---------------------------------------------------------------- opening */
 
 static void
-let_go(struct endpoint *ep, struct rbd *rbd)
+rbd_release(struct endpoint *ep, struct rbd *rbd)
 {
 	if (!rbd_image_close(&rbd->image)) {
 		ep->is.stuck = true;
@@ -64,12 +64,12 @@ let_go(struct endpoint *ep, struct rbd *rbd)
 static int
 rbd_close_end(struct endpoint *ep)
 {
-	let_go(ep, ep->priv);
+	rbd_release(ep, ep->priv);
 	return 0;
 }
 
 static void
-fill_in(struct endpoint *ep, const struct rbd *rbd)
+rbd_describe(struct endpoint *ep, const struct rbd *rbd)
 {
 	bool target = ep->spec.role == TARGET;
 
@@ -84,7 +84,7 @@ fill_in(struct endpoint *ep, const struct rbd *rbd)
 }
 
 static int
-take_name(const struct endpoint *ep, struct rbd *rbd, struct fault *f)
+rbd_take_name(const struct endpoint *ep, struct rbd *rbd, struct fault *f)
 {
 	const char *wrong = rbd_name_parse(&rbd->image.name, ep->name);
 
@@ -98,7 +98,7 @@ take_name(const struct endpoint *ep, struct rbd *rbd, struct fault *f)
 }
 
 static int
-check(const struct endpoint *ep, const struct rbd *rbd, struct fault *f)
+rbd_check(const struct endpoint *ep, const struct rbd *rbd, struct fault *f)
 {
 	if (rbd->image.size <= INT64_MAX)
 		return 0;
@@ -116,7 +116,7 @@ rbd_open_end(struct endpoint *ep, bool look, struct fault *f)
 	if (rbd == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	image = &rbd->image;
-	if (take_name(ep, rbd, f) != 0 ||
+	if (rbd_take_name(ep, rbd, f) != 0 ||
 	    librbd_load(&image->lib, ep->name, f) != 0) {
 		rbd_name_free(&image->name);
 		free(rbd);
@@ -132,11 +132,11 @@ rbd_open_end(struct endpoint *ep, bool look, struct fault *f)
 	rbd->zero_flags = (ep->spec.flags & FLAG_NOSPARSE) != 0 ?
 	    RBD_WRITE_ZEROES_FLAG_THICK_PROVISION : 0;
 	if (rbd_image_open(image, ep->name, f) != 0 ||
-	    check(ep, rbd, f) != 0) {
-		let_go(ep, rbd);
+	    rbd_check(ep, rbd, f) != 0) {
+		rbd_release(ep, rbd);
 		return -1;
 	}
-	fill_in(ep, rbd);
+	rbd_describe(ep, rbd);
 	ep->priv = rbd;
 	return 0;
 }
@@ -203,7 +203,7 @@ rbd_detach(struct lane *lane)
 
 /* What has happened to an image that was lost with err. */
 static const char *
-loss(int err)
+rbd_loss(int err)
 {
 	return err == ESHUTDOWN ? "the cluster has blocklisted us" :
 	    err == ENOTCONN ? "the connection to the cluster is lost" :
@@ -212,7 +212,7 @@ loss(int err)
 
 /* A request has failed with err: fill in the io. */
 static void
-fail(const struct lane *lane, struct io *io, int err)
+rbd_fail(const struct lane *lane, struct io *io, int err)
 {
 	const struct endpoint *ep = lane->ep;
 
@@ -225,7 +225,7 @@ fail(const struct lane *lane, struct io *io, int err)
 	}
 	io->err = ENODEV;
 	io->spent = true;
-	snprintf(io->why, sizeof(io->why), "%s%s", loss(err),
+	snprintf(io->why, sizeof(io->why), "%s%s", rbd_loss(err),
 	    ep->spec.role == TARGET ?
 	    "; writes since the last flush may be lost" : "");
 }
@@ -253,7 +253,7 @@ rbd_transfer(struct lane *lane, struct io *io)
 		if (err == 0)
 			io->done += n;
 		else
-			fail(lane, io, err);
+			rbd_fail(lane, io, err);
 	}
 	io->buf_in_use = io->lasting && call == NULL && lane->priv != NULL;
 	lane->priv = call;
@@ -277,7 +277,8 @@ rbd_probe(struct endpoint *ep, struct io *io)
 
 /* The extent at off, if the last answer has it. */
 static bool
-find(const struct rbd_extents *x, uint64_t off, struct extent *found)
+rbd_extents_find(const struct rbd_extents *x, uint64_t off,
+    struct extent *found)
 {
 	uint64_t at = off, end = x->off + x->len;
 	size_t i;
@@ -301,7 +302,7 @@ find(const struct rbd_extents *x, uint64_t off, struct extent *found)
 }
 
 static int
-look_up(struct rbd *rbd, struct extent_cache *cache, uint64_t off,
+rbd_extents_look_up(struct rbd *rbd, struct extent_cache *cache, uint64_t off,
     struct extent *x)
 {
 	uint64_t left;
@@ -311,13 +312,13 @@ look_up(struct rbd *rbd, struct extent_cache *cache, uint64_t off,
 		return ENXIO;
 	left = rbd->image.size - off;
 	pthread_mutex_lock(&rbd->lock);
-	if (!find(&cache->x, off, x)) {
+	if (!rbd_extents_find(&cache->x, off, x)) {
 		err = rbd_image_extents(&rbd->image, cache->since, off,
 		    left < ASK_MOST ? left : ASK_MOST, &cache->x);
 		if (err != 0)
 			cache->x.len = 0;
 		else
-			find(&cache->x, off, x);
+			rbd_extents_find(&cache->x, off, x);
 	}
 	pthread_mutex_unlock(&rbd->lock);
 	return err;
@@ -328,7 +329,7 @@ rbd_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
 	struct rbd *rbd = ep->priv;
 
-	return look_up(rbd, &rbd->data, off, x);
+	return rbd_extents_look_up(rbd, &rbd->data, off, x);
 }
 
 static int
@@ -336,7 +337,7 @@ rbd_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
 	struct rbd *rbd = ep->priv;
 
-	return look_up(rbd, &rbd->changed, off, x);
+	return rbd_extents_look_up(rbd, &rbd->changed, off, x);
 }
 
 /* --- after the last write ------------------------------------------------- */
@@ -356,7 +357,7 @@ rbd_flush_end(struct endpoint *ep, struct fault *f)
 		    ep->name, rbd->image.limit);
 	if (rbd_image_gone(err))
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: flushing: %s",
-		    ep->name, loss(err));
+		    ep->name, rbd_loss(err));
 	return fault_set(f, STATUS_NOT_FLUSHED, "%s: flushing: %s, says the "
 	    "cluster", ep->name, errno_words(err));
 }

@@ -51,14 +51,14 @@ enum step { CONFIGURING, SETTING, CONNECTING, IN_POOL, OPENING, ASKING,
 	LOOKING_BACK, WATCHING };
 
 static int
-set(struct rbd_image *r, const char *key, const char *value)
+rbd_set_option(struct rbd_image *r, const char *key, const char *value)
 {
 	return -r->lib.rados.conf_set(r->cluster, key, value);
 }
 
 /* Set our options, those that the library knows, and then those of the name. */
 static int
-configure(struct rbd_image *r)
+rbd_configure(struct rbd_image *r)
 {
 	static const struct rbd_option ours[] = {
 		{ "rbd_cache", "false" },
@@ -76,19 +76,19 @@ configure(struct rbd_image *r)
 
 	snprintf(seconds, sizeof(seconds), "%u", r->limit);
 	for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		set(r, ours[i].key, ours[i].value);
+		rbd_set_option(r, ours[i].key, ours[i].value);
 	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		set(r, limits[i], seconds);
+		rbd_set_option(r, limits[i], seconds);
 	for (i = 0; i < n->options && err == 0; i++) {
 		r->step = SETTING;
 		r->setting = i;
-		err = set(r, n->option[i].key, n->option[i].value);
+		err = rbd_set_option(r, n->option[i].key, n->option[i].value);
 	}
 	return err;
 }
 
 static int
-begin(struct rbd_image *r)
+rbd_call_begin(struct rbd_image *r)
 {
 	int err;
 
@@ -99,11 +99,11 @@ begin(struct rbd_image *r)
 	err = -r->lib.rados.conf_read_file(r->cluster, r->name.conf);
 	if (err == ENOENT && r->name.conf == NULL)
 		err = 0;		/* the options may be sufficient */
-	return err == 0 ? configure(r) : err;
+	return err == 0 ? rbd_configure(r) : err;
 }
 
 static int
-reach(struct rbd_image *r)
+rbd_reach(struct rbd_image *r)
 {
 	int err;
 
@@ -144,7 +144,7 @@ find_user(struct rbd_image *r)
 }
 
 static int
-ask(struct rbd_image *r)
+rbd_image_ask(struct rbd_image *r)
 {
 	uint64_t then;
 	int err;
@@ -186,22 +186,22 @@ struct opening {
 };
 
 static void
-go_open(void *arg)
+rbd_open_errand(void *arg)
 {
 	struct opening *o = arg;
 
-	o->err = begin(o->r);
+	o->err = rbd_call_begin(o->r);
 	if (o->err == 0)
-		o->err = reach(o->r);
+		o->err = rbd_reach(o->r);
 	if (o->err == 0)
 		o->err = open_image(o->r);
 	if (o->err == 0)
-		o->err = ask(o->r);
+		o->err = rbd_image_ask(o->r);
 }
 
 /* A request has not returned in time, and is left. */
 static void
-leave(struct rbd_image *r)
+rbd_leave(struct rbd_image *r)
 {
 	r->lost = ETIMEDOUT;
 	r->stuck = true;
@@ -212,14 +212,14 @@ leave(struct rbd_image *r)
  * left.
  */
 static int
-run(struct rbd_image *r, void (*go)(void *), void *arg, unsigned limit)
+rbd_run(struct rbd_image *r, void (*go)(void *), void *arg, unsigned limit)
 {
 	int err = 0;
 
 	if (errand_run(go, arg, limit, &err))
 		return 0;
 	if (err == ETIMEDOUT)
-		leave(r);
+		rbd_leave(r);
 	return err;
 }
 
@@ -282,7 +282,7 @@ rbd_image_open(struct rbd_image *r, const char *what, struct fault *f)
 	o->r = r;
 	r->step = CONNECTING;
 	/* several requests, each with a limit */
-	err = run(r, go_open, o, 2 * r->limit + MORE);
+	err = rbd_run(r, rbd_open_errand, o, 2 * r->limit + MORE);
 	if (err == 0)
 		err = o->err;
 	if (!r->stuck)
@@ -291,7 +291,7 @@ rbd_image_open(struct rbd_image *r, const char *what, struct fault *f)
 }
 
 static void
-go_close(void *arg)
+rbd_close_errand(void *arg)
 {
 	struct rbd_image *r = arg;
 
@@ -308,7 +308,7 @@ rbd_image_close(struct rbd_image *r)
 {
 	unsigned limit = r->lost != 0 ? PATIENCE : r->limit + MORE;
 
-	if (r->stuck || run(r, go_close, r, limit) != 0)
+	if (r->stuck || rbd_run(r, rbd_close_errand, r, limit) != 0)
 		return false;
 	rbd_name_free(&r->name);
 	return true;
@@ -341,7 +341,7 @@ rbd_call_free(struct rbd_call *call)
 
 /* Called in a thread of librbd. */
 static void
-over(rbd_completion_t c, void *arg)
+rbd_call_over(rbd_completion_t c, void *arg)
 {
 	struct rbd_call *call = arg;
 
@@ -353,7 +353,7 @@ over(rbd_completion_t c, void *arg)
 }
 
 static bool
-await(struct rbd_call *call, unsigned seconds)
+rbd_call_await(struct rbd_call *call, unsigned seconds)
 {
 	uint64_t limit = (uint64_t)seconds * 1000000000;
 	struct timespec until = clock_spec(clock_ns() + limit);
@@ -377,7 +377,7 @@ struct request {		/* arguments of a request */
 };
 
 static int
-submit(struct rbd_image *r, const struct request *q, rbd_completion_t c)
+rbd_submit(struct rbd_image *r, const struct request *q, rbd_completion_t c)
 {
 	char *buf = (char *)q->buf;
 
@@ -403,7 +403,7 @@ rbd_image_gone(int err)
 
 /* Turn the result of a finished request into an errno value. */
 static int
-result(struct rbd_image *r, const struct request *q, ssize_t n)
+rbd_result(struct rbd_image *r, const struct request *q, ssize_t n)
 {
 	if (n < 0 && rbd_image_gone((int)-n))
 		r->lost = (int)-n;
@@ -417,7 +417,8 @@ result(struct rbd_image *r, const struct request *q, ssize_t n)
  * left.
  */
 static int
-request(struct rbd_image *r, struct rbd_call **call, const struct request *q)
+rbd_request(struct rbd_image *r, struct rbd_call **call,
+    const struct request *q)
 {
 	rbd_completion_t c;
 	int err;
@@ -425,17 +426,17 @@ request(struct rbd_image *r, struct rbd_call **call, const struct request *q)
 	if (r->lost != 0)
 		return r->lost;
 	(*call)->over = false;
-	err = -r->lib.aio_create_completion(*call, over, &c);
+	err = -r->lib.aio_create_completion(*call, rbd_call_over, &c);
 	if (err != 0)
 		return err;
-	err = -submit(r, q, c);
-	if (err == 0 && !await(*call, r->limit + MORE)) {
-		leave(r);
+	err = -rbd_submit(r, q, c);
+	if (err == 0 && !rbd_call_await(*call, r->limit + MORE)) {
+		rbd_leave(r);
 		*call = NULL;
 		return ETIMEDOUT;
 	}
 	if (err == 0)
-		err = result(r, q, r->lib.aio_get_return_value(c));
+		err = rbd_result(r, q, r->lib.aio_get_return_value(c));
 	r->lib.aio_release(c);
 	return err;
 }
@@ -453,11 +454,11 @@ rbd_image_do(struct rbd_image *r, struct rbd_call **call, const struct io *io,
 	if (*call == NULL)
 		return ETIMEDOUT;
 	if (io->lasting)
-		return request(r, call, &q);
+		return rbd_request(r, call, &q);
 	q.buf = (*call)->buf;
 	if (io->op == OP_WRITE)
 		memcpy(q.buf, buf, len);
-	err = request(r, call, &q);
+	err = rbd_request(r, call, &q);
 	if (err == 0 && io->op == OP_READ)
 		memcpy(buf, q.buf, len);
 	return err;
@@ -468,7 +469,7 @@ rbd_image_flush(struct rbd_image *r)
 {
 	struct request q = { .what = FLUSH };
 	struct rbd_call *call = rbd_call_new();
-	int err = call == NULL ? ENOMEM : request(r, &call, &q);
+	int err = call == NULL ? ENOMEM : rbd_request(r, &call, &q);
 
 	rbd_call_free(call);
 	return err;
@@ -496,7 +497,7 @@ rbd_image_lock(struct rbd_image *r)
 	if (l == NULL)
 		return ENOMEM;
 	l->r = r;
-	err = run(r, go_lock, l, r->limit + MORE);
+	err = rbd_run(r, go_lock, l, r->limit + MORE);
 	if (err == 0)
 		err = l->err;
 	if (!r->stuck)
@@ -534,7 +535,7 @@ have_room(struct rbd_extents *x)
  * Called for each part of the image.  Check that it is in order and in bounds.
  */
 static int
-note(uint64_t off, size_t len, int exists, void *arg)
+rbd_extent_note(uint64_t off, size_t len, int exists, void *arg)
 {
 	struct asking *a = arg;
 	struct rbd_extents *x = &a->x;
@@ -563,7 +564,7 @@ go_ask(void *arg)
 	struct asking *a = arg;
 
 	a->err = -a->r->lib.diff_iterate2(a->r->image, a->since, a->x.off,
-	    a->x.len, 1, 1, note, a);
+	    a->x.len, 1, 1, rbd_extent_note, a);
 }
 
 int
@@ -581,7 +582,7 @@ rbd_image_extents(struct rbd_image *r, const char *since, uint64_t off,
 	a->x.off = off;
 	a->x.len = len;
 	a->x.n = 0;
-	err = run(r, go_ask, a, r->limit + MORE);
+	err = rbd_run(r, go_ask, a, r->limit + MORE);
 	if (r->stuck) {			/* all of it belongs to the errand */
 		*x = (struct rbd_extents){ .n = 0 };
 		return ETIMEDOUT;

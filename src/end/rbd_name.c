@@ -13,7 +13,7 @@
  * Returns the text after it.
  */
 static char *
-cut(char *text, const char *at, char *end)
+rbd_name_cut(char *text, const char *at, char *end)
 {
 	char *to = text;
 
@@ -58,11 +58,11 @@ take_options(struct rbd_name *n, char *at)
 
 	while (end == ':' && wrong == NULL) {
 		key = at;
-		at = cut(at, "=:", &end);
+		at = rbd_name_cut(at, "=:", &end);
 		if (end != '=')
 			return "behind a : stand options, KEY=VALUE";
 		wrong = add_option(n, key, at);
-		at = cut(at, ":", &end);
+		at = rbd_name_cut(at, ":", &end);
 	}
 	return wrong;
 }
@@ -75,36 +75,37 @@ static char *
 take_image(struct rbd_name *n, char *at, char *end)
 {
 	n->pool = at;
-	at = cut(at, "/:@", end);
+	at = rbd_name_cut(at, "/:@", end);
 	if (*end != '/')
 		return NULL;
 	n->image = at;
-	at = cut(at, "/:@", end);
+	at = rbd_name_cut(at, "/:@", end);
 	if (*end == '/') {
 		n->space = n->image;
 		n->image = at;
-		at = cut(at, ":@", end);
+		at = rbd_name_cut(at, ":@", end);
 	}
 	if (*end == '@') {
 		n->snapshot = at;
-		at = cut(at, ":", end);
+		at = rbd_name_cut(at, ":", end);
 	}
 	return at;
 }
 
 static bool
-missing(const char *part)
+rbd_name_missing(const char *part)
 {
 	return part != NULL && *part == '\0';
 }
 
 static const char *
-take(struct rbd_name *n)
+rbd_name_take(struct rbd_name *n)
 {
 	char end, *at = take_image(n, n->text, &end);
 
-	if (at == NULL || missing(n->pool) || missing(n->image) ||
-	    missing(n->space) || missing(n->snapshot))
+	if (at == NULL || rbd_name_missing(n->pool) ||
+	    rbd_name_missing(n->image) || rbd_name_missing(n->space) ||
+	    rbd_name_missing(n->snapshot))
 		return "an image is named rbd:POOL/IMAGE, or "
 		    "rbd:POOL/NAMESPACE/IMAGE@SNAPSHOT";
 	return end == ':' ? take_options(n, at) : NULL;
@@ -116,7 +117,7 @@ rbd_name_parse(struct rbd_name *n, const char *name)
 	const char *wrong;
 
 	*n = (struct rbd_name){ .text = strdup(name + strlen("rbd:")) };
-	wrong = n->text == NULL ? "there is no memory" : take(n);
+	wrong = n->text == NULL ? "there is no memory" : rbd_name_take(n);
 	if (wrong != NULL)
 		rbd_name_free(n);
 	return wrong;

@@ -73,7 +73,7 @@ count_resident(int fd, uint64_t off, uint64_t len)
 
 /* The type of a file system; 0: unknown. */
 static unsigned long
-type_of(int fd)
+readback_fs_type(int fd)
 {
 	struct statfs fs;
 
@@ -81,9 +81,9 @@ type_of(int fd)
 }
 
 static int64_t
-cached(int fd, uint64_t off, uint64_t len)
+readback_cached(int fd, uint64_t off, uint64_t len)
 {
-	int64_t pages = type_of(fd) == OVERLAYFS_SUPER_MAGIC ? -1 :
+	int64_t pages = readback_fs_type(fd) == OVERLAYFS_SUPER_MAGIC ? -1 :
 	    cached_pages(fd, off, len);
 
 	return pages >= 0 ? pages : count_resident(fd, off, len);
@@ -104,7 +104,7 @@ back_close(struct endpoint *ep)
 
 /* The unit of reads past the page cache. */
 static uint32_t
-unit(int fd, bool device)
+readback_unit(int fd, bool device)
 {
 	uint32_t least = PAGE;
 	int block;
@@ -122,12 +122,12 @@ unit(int fd, bool device)
 }
 
 static int
-choose(struct back *b, const struct endpoint *target, struct fault *f)
+readback_choose(struct back *b, const struct endpoint *target, struct fault *f)
 {
 	int direct;
 
 	/* the node of a device lies in such a file system, too */
-	if (!b->device && cached_only(type_of(b->plain))) {
+	if (!b->device && cached_only(readback_fs_type(b->plain))) {
 		b->how = MEMORY;
 		return 0;
 	}
@@ -142,7 +142,7 @@ choose(struct back *b, const struct endpoint *target, struct fault *f)
 		return fault_errno(f, errno, "%s: opening it to read it back",
 		    target->name);
 	b->how = PROVEN;
-	if (!b->device && cached(b->plain, 0, PAGE) >= 0)
+	if (!b->device && readback_cached(b->plain, 0, PAGE) >= 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s cannot be read past the page "
 	    "cache, so what is on the medium cannot be told", target->name);
@@ -167,13 +167,14 @@ file_readback(const struct endpoint *target, struct endpoint *r,
 		back_close(r);
 		return -1;
 	}
-	if (choose(b, target, f) != 0) {
+	if (readback_choose(b, target, f) != 0) {
 		back_close(r);
 		return -1;
 	}
 	if (b->how == PROVEN)		/* no read-ahead */
 		posix_fadvise(b->plain, 0, 0, POSIX_FADV_RANDOM);
-	r->geo.io_align = b->how == MEMORY ? 1 : unit(b->plain, b->device);
+	r->geo.io_align = b->how == MEMORY ? 1 :
+	    readback_unit(b->plain, b->device);
 	return 0;
 }
 
@@ -182,13 +183,14 @@ file_readback(const struct endpoint *target, struct endpoint *r,
  * mapped.
  */
 static bool
-dropped(const struct back *b, struct io *io)
+readback_dropped(const struct back *b, struct io *io)
 {
 	if (b->how == MEMORY || b->device)
 		return true;
 	posix_fadvise(b->plain, (off_t)io->off, (off_t)io->len,
 	    POSIX_FADV_DONTNEED);
-	if (b->how == DIRECT || cached(b->plain, io->off, io->len) == 0)
+	if (b->how == DIRECT || readback_cached(b->plain, io->off, io->len) ==
+	    0)
 		return true;
 	io->err = EBUSY;
 	snprintf(io->why, sizeof(io->why), "it stays in the page cache, so "
@@ -204,12 +206,12 @@ static bool
 falls_back(struct back *b, const struct io *io)
 {
 	return b->how == DIRECT && !b->device && io->done == 0 &&
-	    cached(b->plain, 0, PAGE) >= 0;
+	    readback_cached(b->plain, 0, PAGE) >= 0;
 }
 
 /* Read from "at" on; a negative result is -errno. */
 static ssize_t
-read_some(const struct back *b, int fd, const struct io *io, size_t at)
+readback_read_some(const struct back *b, int fd, const struct io *io, size_t at)
 {
 	ssize_t n;
 	int err;
@@ -230,14 +232,14 @@ read_some(const struct back *b, int fd, const struct io *io, size_t at)
  * Only at the end of a file does this make no progress.
  */
 static void
-read_all(const struct back *b, int fd, size_t whole, struct io *io)
+readback_read_all(const struct back *b, int fd, size_t whole, struct io *io)
 {
 	size_t at;
 	ssize_t n;
 
 	while (io->done < io->len) {
 		at = io->done - io->done % whole;
-		n = read_some(b, fd, io, at);
+		n = readback_read_some(b, fd, io, at);
 		if (n == -EAGAIN) {
 			io_pause();
 			continue;
@@ -256,19 +258,19 @@ back_transfer(struct lane *lane, struct io *io)
 	struct back *b = lane->ep->priv;
 	struct back proven = { .fd = -1, .plain = b->plain, .how = PROVEN };
 
-	if (!dropped(b, io))
+	if (!readback_dropped(b, io))
 		return;
 	if (b->how != DIRECT) {
-		read_all(b, b->plain, 1, io);
+		readback_read_all(b, b->plain, 1, io);
 		return;
 	}
-	read_all(b, b->fd, lane->ep->geo.io_align, io);
+	readback_read_all(b, b->fd, lane->ep->geo.io_align, io);
 	if (io->err != EINVAL || !falls_back(b, io))
 		return;
 	io->err = 0;
 	posix_fadvise(b->plain, 0, 0, POSIX_FADV_RANDOM);
-	if (dropped(&proven, io))
-		read_all(&proven, b->plain, 1, io);
+	if (readback_dropped(&proven, io))
+		readback_read_all(&proven, b->plain, 1, io);
 }
 
 const struct backend readback_backend = {

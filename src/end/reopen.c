@@ -36,7 +36,7 @@ open_same(int path, const char *name, int flags)
  * put a node there.
  */
 static int
-open_file(int path, const char *name, int flags)
+reopen_file(int path, const char *name, int flags)
 {
 	int fd = open_same(path, name, flags | O_NOFOLLOW | O_NONBLOCK);
 
@@ -48,7 +48,7 @@ open_file(int path, const char *name, int flags)
 }
 
 static bool
-is_file(int path)
+path_is_file(int path)
 {
 	struct stat st;
 
@@ -64,8 +64,8 @@ int
 reopen(int path, const char *name, int flags)
 {
 	char link[64];
-	int fd = name != NULL && is_file(path) ? open_file(path, name, flags) :
-	    -1;
+	int fd = name != NULL && path_is_file(path) ?
+	    reopen_file(path, name, flags) : -1;
 
 	if (fd >= 0)
 		return fd;
@@ -83,9 +83,9 @@ open_found(int path, const char *name, int flags)
 	struct stat want, got;
 	int fd;
 
-	if (name == NULL || !is_file(path))
+	if (name == NULL || !path_is_file(path))
 		return reopen(path, name, flags);
-	fd = open_file(path, name, flags);
+	fd = reopen_file(path, name, flags);
 	if (fd >= 0 || (errno != ELOOP && errno != EAGAIN))
 		return fd;
 	fd = reopen(path, name, flags);	/* a link, or someone has a lease */

@@ -252,7 +252,7 @@ scsi_path(int fd, unsigned timeout)
  * repeated after the disk was restarted.
  */
 static void
-insist(const struct scsi_path *path, const struct scsi_command *c,
+scsi_insist(const struct scsi_path *path, const struct scsi_command *c,
     bool for_others, struct scsi_reply *r)
 {
 	int try = 0;
@@ -275,7 +275,7 @@ scsi_query(const struct scsi_path *path, const unsigned char *cdb,
 
 	if (room > 0)
 		memset(buf, 0, room);
-	insist(path, &c, false, r);
+	scsi_insist(path, &c, false, r);
 	return r->result == SCSI_MOVED;
 }
 
@@ -286,7 +286,7 @@ scsi_sync(const struct scsi_path *path, bool cached, struct scsi_reply *r)
 	const struct scsi_command c = { .cdb = cdb, .cdb_size = sizeof(cdb),
 		.timeout = path->timeout, .block = 1 };
 
-	insist(path, &c, cached, r);
+	scsi_insist(path, &c, cached, r);
 	return r->result == SCSI_MOVED ||
 	    (r->result == SCSI_FATAL && r->status == SG_LIB_CAT_INVALID_OP);
 }

@@ -27,7 +27,7 @@ enum {
 };
 
 static int
-refused(const char *name, const char *what, const struct scsi_reply *r,
+scsi_refused(const char *name, const char *what, const struct scsi_reply *r,
     struct fault *f)
 {
 	if (r->why[0] == '\0')
@@ -49,7 +49,7 @@ not_scsi(int err)
  * reported once for each of the events there may have been.
  */
 static bool
-ask(const struct scsi_path *path, const unsigned char *cdb, unsigned len,
+scsi_page(const struct scsi_path *path, const unsigned char *cdb, unsigned len,
     void *buf, size_t room, struct scsi_reply *r)
 {
 	bool told = scsi_query(path, cdb, len, buf, room, r);
@@ -70,11 +70,11 @@ ask_identity(const struct scsi_path *path, const char *name,
 	const unsigned char cdb[6] = { 0x12, 0, 0, 0, sizeof(q) };
 	struct scsi_reply r;
 
-	if (!ask(path, cdb, sizeof(cdb), q, sizeof(q), &r)) {
+	if (!scsi_page(path, cdb, sizeof(cdb), q, sizeof(q), &r)) {
 		if (not_scsi(r.err))
 			return fault_set(f, STATUS_FILE, "%s takes no SCSI "
 			    "commands; is it a SCSI disk?", name);
-		return refused(name, "INQUIRY", &r, f);
+		return scsi_refused(name, "INQUIRY", &r, f);
 	}
 	d->type = q[0] & 0x1f;
 	if (q[0] >> 5 == NO_LUN)
@@ -95,8 +95,8 @@ wait_until_ready(const struct scsi_path *path, const char *name,
 	static const unsigned char cdb[6] = { 0 };
 	struct scsi_reply r;
 
-	return ask(path, cdb, sizeof(cdb), NULL, 0, &r) ? 0 :
-	    refused(name, "TEST UNIT READY", &r, f);
+	return scsi_page(path, cdb, sizeof(cdb), NULL, 0, &r) ? 0 :
+	    scsi_refused(name, "TEST UNIT READY", &r, f);
 }
 
 /* READ CAPACITY (10), and (16) if 32 bits are too few: SBC-4 5.20. */
@@ -111,14 +111,14 @@ ask_capacity(const struct scsi_path *path, const char *name,
 	struct scsi_reply r;
 	uint64_t last;
 
-	if (!ask(path, short_one, sizeof(short_one), a, 8, &r))
-		return refused(name, "READ CAPACITY", &r, f);
+	if (!scsi_page(path, short_one, sizeof(short_one), a, 8, &r))
+		return scsi_refused(name, "READ CAPACITY", &r, f);
 	last = sg_get_unaligned_be32(a);
 	d->block = sg_get_unaligned_be32(a + 4);
 	if (last == 0xffffffff) {
-		if (!ask(path, long_one, sizeof(long_one), a,
+		if (!scsi_page(path, long_one, sizeof(long_one), a,
 		    sizeof(a), &r))
-			return refused(name, "READ CAPACITY (16)", &r, f);
+			return scsi_refused(name, "READ CAPACITY (16)", &r, f);
 		last = sg_get_unaligned_be64(a);
 		d->block = sg_get_unaligned_be32(a + 8);
 	}
@@ -144,7 +144,7 @@ vpd_page(const struct scsi_path *path, unsigned char page,
 	struct scsi_reply r;
 	size_t len;
 
-	if (!ask(path, cdb, sizeof(cdb), buf, room, &r) ||
+	if (!scsi_page(path, cdb, sizeof(cdb), buf, room, &r) ||
 	    buf[1] != page)
 		return 0;
 	len = 4 + (size_t)sg_get_unaligned_be16(buf + 2);

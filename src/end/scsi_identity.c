@@ -53,7 +53,7 @@ take_text(char *to, size_t room, const unsigned char *text, size_t len)
 
 /* How well a designator tells this disk from all others; 0: not at all. */
 static int
-worth(const unsigned char *d)
+designator_worth(const unsigned char *d)
 {
 	if ((d[1] & 0x30) != 0 || d[3] == 0)
 		return 0;		/* names a port or target, not the
@@ -116,8 +116,9 @@ take_wwn(struct disk *d, const unsigned char *page, size_t len)
 		n = 4 + (size_t)page[at + 3];
 		if (n > len - at)
 			break;
-		if (worth(page + at) > 0 &&
-		    (best == NULL || worth(page + at) >= worth(best)))
+		if (designator_worth(page + at) > 0 &&
+		    (best == NULL || designator_worth(page + at) >=
+		    designator_worth(best)))
 			best = page + at;
 	}
 	if (best != NULL)

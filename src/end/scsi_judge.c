@@ -52,7 +52,7 @@ enum {
 
 /* The kernel has refused the command; it was never sent. */
 static void
-judge_errno(struct scsi_reply *r, int err)
+scsi_judge_errno(struct scsi_reply *r, int err)
 {
 	r->err = err;
 	switch (err) {
@@ -140,7 +140,7 @@ describe_sense(struct scsi_reply *r, const struct scsi_answer *a)
 
 /* The words for an exit status of a SCSI condition; "" for others. */
 static const char *
-words_of(int status)
+scsi_status_words(int status)
 {
 	static const struct { int status; const char *words; } all[] = {
 		{ SG_LIB_CAT_NOT_READY, "not ready" },
@@ -226,7 +226,7 @@ judge_sense(struct scsi_reply *r, const struct scsi_answer *a)
 		r->result = SCSI_MEDIUM;
 		break;
 	default:
-		if (words_of(r->status)[0] == '\0')
+		if (scsi_status_words(r->status)[0] == '\0')
 			r->status = STATUS_FILE;
 		r->result = SCSI_FATAL;
 		break;
@@ -244,12 +244,12 @@ judge_check(struct scsi_reply *r, const struct scsi_answer *a)
 	judge_sense(r, a);
 	if (r->result == SCSI_MOVED && !r->recovered)
 		r->result = SCSI_AGAIN;
-	if (r->result != SCSI_MOVED && words_of(r->status)[0] == '\0')
+	if (r->result != SCSI_MOVED && scsi_status_words(r->status)[0] == '\0')
 		r->status = STATUS_FILE;
 }
 
 static void
-judge_status(struct scsi_reply *r, const struct scsi_answer *a)
+scsi_judge_status(struct scsi_reply *r, const struct scsi_answer *a)
 {
 	const char *words;
 
@@ -278,7 +278,7 @@ judge_status(struct scsi_reply *r, const struct scsi_answer *a)
 		r->status = STATUS_FILE;
 		break;
 	}
-	words = words_of(r->status);
+	words = scsi_status_words(r->status);
 	snprintf(r->why, sizeof(r->why), "%s%sSCSI status %#x", words,
 	    words[0] != '\0' ? ", " : "", a->device);
 }
@@ -307,13 +307,13 @@ count_moved(struct scsi_reply *r, const struct scsi_command *c,
 }
 
 static void
-judge(struct scsi_reply *r, enum scsi_node node, const struct scsi_command *c,
-    const struct scsi_answer *a)
+scsi_judge_sense(struct scsi_reply *r, enum scsi_node node,
+    const struct scsi_command *c, const struct scsi_answer *a)
 {
 	unsigned status = a->device & DEVICE_MASK;
 
 	if (status != 0 && status != CONDITION_MET)
-		judge_status(r, a);
+		scsi_judge_status(r, a);
 	else if (a->host != HOST_OK || driver_error(a->driver) != HOST_OK)
 		judge_path(r, a);
 	else if (a->sense_len > 0)
@@ -329,7 +329,7 @@ scsi_judge(struct scsi_reply *r, enum scsi_node node,
 {
 	*r = (struct scsi_reply){ .result = SCSI_MOVED };
 	if (err != 0)
-		judge_errno(r, err);
+		scsi_judge_errno(r, err);
 	else
-		judge(r, node, c, a);
+		scsi_judge_sense(r, node, c, a);
 }

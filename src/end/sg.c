@@ -34,7 +34,7 @@ enum {
 
 /* The host refuses a command of n blocks: use half of that in all lanes. */
 static bool
-shrink(struct sg *sg, uint32_t n)
+sg_shrink(struct sg *sg, uint32_t n)
 {
 	unsigned half = n / 2, least = 4096 / sg->disk.block;
 
@@ -48,7 +48,7 @@ shrink(struct sg *sg, uint32_t n)
 
 /* How often to repeat a command that was aborted. */
 static int
-tries(const struct sg *sg, const struct io *io, const struct scsi_reply *r)
+sg_tries(const struct sg *sg, const struct io *io, const struct scsi_reply *r)
 {
 	return sg->aborts && io->op == OP_READ &&
 	    r->status == ABORTED_COMMAND ? FEW_TRIES : SCSI_TRIES;
@@ -80,7 +80,7 @@ blocks_at_once(const struct sg *sg, const struct sg_lane *l,
  * fewer.  Returns the bytes moved; 0 with an error in the io.
  */
 static size_t
-command(const struct lane *lane, struct io *io, unsigned char *buf,
+sg_move_blocks(const struct lane *lane, struct io *io, unsigned char *buf,
     uint64_t lba, uint32_t n)
 {
 	struct sg *sg = lane->ep->priv;
@@ -102,9 +102,10 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 		sg_run(lane, &c, &r);
 		if (r.result == SCSI_MOVED && r.moved > 0)
 			return r.moved;
-		if (r.result == SCSI_SMALLER && !c.same && shrink(sg, c.blocks))
+		if (r.result == SCSI_SMALLER && !c.same &&
+		    sg_shrink(sg, c.blocks))
 			continue;
-		if (sg_passes(lane->ep, io, &r) && try < tries(sg, io, &r)) {
+		if (sg_passes(lane->ep, io, &r) && try < sg_tries(sg, io, &r)) {
 			sg->again++;
 			scsi_pause(try++);
 			continue;
@@ -118,7 +119,7 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 
 /* Read parts of blocks by way of a bounce buffer. */
 static void
-read_unaligned(const struct lane *lane, struct io *io)
+sg_read_unaligned(const struct lane *lane, struct io *io)
 {
 	const struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
@@ -129,7 +130,7 @@ read_unaligned(const struct lane *lane, struct io *io)
 
 	if (n > SG_BOUNCE / block)
 		n = SG_BOUNCE / block;
-	got = command(lane, io, l->bounce, at / block, (uint32_t)n);
+	got = sg_move_blocks(lane, io, l->bounce, at / block, (uint32_t)n);
 	if (io->err != 0)
 		return;
 	got -= skip;
@@ -140,7 +141,7 @@ read_unaligned(const struct lane *lane, struct io *io)
 
 /* Zero whole blocks.  A disk that refuses WRITE SAME is not sent another. */
 static void
-zero(const struct lane *lane, struct io *io)
+sg_zero(const struct lane *lane, struct io *io)
 {
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
@@ -154,7 +155,7 @@ zero(const struct lane *lane, struct io *io)
 	memset(l->bounce, 0, block);
 	while (io->done < io->len && io->err == 0) {
 		left = (io->len - io->done) / block;
-		io->done += command(lane, io, l->bounce,
+		io->done += sg_move_blocks(lane, io, l->bounce,
 		    (io->off + io->done) / block, left < UINT32_MAX ?
 		    (uint32_t)left : UINT32_MAX);
 	}
@@ -169,7 +170,7 @@ sg_transfer(struct lane *lane, struct io *io)
 	uint32_t block = sg->disk.block;
 
 	if (io->op == OP_ZERO) {
-		zero(lane, io);
+		sg_zero(lane, io);
 		return;
 	}
 	while (io->done < io->len && io->err == 0) {
@@ -179,10 +180,10 @@ sg_transfer(struct lane *lane, struct io *io)
 		if (at / block >= sg->disk.blocks && io->op == OP_READ)
 			break;
 		if (at % block == 0 && left >= block)
-			io->done += command(lane, io, io->buf + io->done,
+			io->done += sg_move_blocks(lane, io, io->buf + io->done,
 			    at / block, (uint32_t)(left / block));
 		else if (io->op == OP_READ)
-			read_unaligned(lane, io);
+			sg_read_unaligned(lane, io);
 		else
 			io->err = EINVAL;
 	}
@@ -244,7 +245,7 @@ sg_flush(struct endpoint *ep, struct fault *f)
 
 /* Read one block to see whether the disk supports FUA. */
 static int
-try_fua(struct endpoint *r, struct fault *f)
+sg_try_fua(struct endpoint *r, struct fault *f)
 {
 	struct io io;
 	int failed = endpoint_probe_first(r, &io, f);
@@ -293,7 +294,7 @@ sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 		free(sg);
 		return -1;
 	}
-	return try_fua(r, f);
+	return sg_try_fua(r, f);
 }
 
 void

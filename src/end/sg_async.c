@@ -38,7 +38,7 @@ struct sg_async {
 
 /* Why commands cannot be asynchronous, or NULL. */
 static const char *
-waits(const struct endpoint *ep, const struct sg *sg)
+sg_async_refusal(const struct endpoint *ep, const struct sg *sg)
 {
 	if (!ep->spec.async)
 		return "SCSI commands are waited for";
@@ -69,7 +69,7 @@ sg_async_offer(struct endpoint *ep)
 {
 	const struct sg *sg = ep->priv;
 
-	ep->sync_why = waits(ep, sg);
+	ep->sync_why = sg_async_refusal(ep, sg);
 	if (ep->sync_why != NULL)
 		return;
 	ep->geo.depth = SCSI_FLIGHTS;
@@ -174,7 +174,7 @@ sg_pollfd(struct lane *lane, short *events)
 
 /* Take an answer: send the next command, or end the io. */
 static void
-answered(struct lane *lane, struct sg_call *call)
+sg_async_answered(struct lane *lane, struct sg_call *call)
 {
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
@@ -210,7 +210,7 @@ sg_service(struct lane *lane)
 			continue;
 		any = true;
 		a->sent &= ~(1U << i);
-		answered(lane, &a->call[i]);
+		sg_async_answered(lane, &a->call[i]);
 	}
 	if (!any && a->sent != 0)
 		scsi_pause(2);

@@ -33,21 +33,21 @@ enum {
 
 /* Whether claim.c claims and locks the end: a block node that is the target. */
 static bool
-claimed(const struct endpoint *ep)
+sg_claimed(const struct endpoint *ep)
 {
 	return ep->spec.role == TARGET && (ep->spec.flags & FLAG_SGIO) != 0;
 }
 
 static bool
-exclusive(const struct endpoint *ep)
+sg_open_exclusive(const struct endpoint *ep)
 {
-	return (ep->spec.flags & FLAG_EXCL) != 0 && !claimed(ep);
+	return (ep->spec.flags & FLAG_EXCL) != 0 && !sg_claimed(ep);
 }
 
 static int
-open_flags(const struct endpoint *ep, bool look)
+sg_open_flags(const struct endpoint *ep, bool look)
 {
-	bool excl = exclusive(ep) && !look;
+	bool excl = sg_open_exclusive(ep) && !look;
 	int flags = O_NONBLOCK;		/* else it waits for others' claims */
 
 	/* sg takes O_EXCL only together with O_RDWR */
@@ -105,16 +105,17 @@ check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 }
 
 static int
-open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
+sg_open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 {
-	sg->path.fd = reopen(ep->fd, endpoint_path(ep), open_flags(ep, look));
+	sg->path.fd = reopen(ep->fd, endpoint_path(ep),
+	    sg_open_flags(ep, look));
 	if (sg->path.fd < 0)
 		return fault_found(f, ep);
-	if ((ep->spec.flags & FLAG_FLOCK) != 0 && !claimed(ep) &&
+	if ((ep->spec.flags & FLAG_FLOCK) != 0 && !sg_claimed(ep) &&
 	    flock(sg->path.fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	sg->path = scsi_path(sg->path.fd, ep->spec.timeout * 1000);
-	sg->shared = exclusive(ep);
+	sg->shared = sg_open_exclusive(ep);
 	if ((ep->spec.flags & FLAG_MMAP) != 0 &&
 	    (sg->path.node != SCSI_SG || sg->shared))
 		return fault_set(f, STATUS_USAGE,
@@ -168,7 +169,7 @@ has_gaps(const struct endpoint *ep)
 
 /* Refuse a disk that the kernel or the disk itself protects from writes. */
 static int
-check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
+sg_check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 {
 	if (sg->disk.type == PDT_ZBC)
 		return endpoint_zoned(ep, f);
@@ -204,8 +205,8 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	sg->path.fd = -1;
 	sg->good = NOWHERE;
 	ep->priv = sg;
-	if (open_node(ep, sg, look || claimed(ep), f) != 0 ||
-	    (ep->spec.role == TARGET && check_target(ep, sg, f) != 0)) {
+	if (sg_open_node(ep, sg, look || sg_claimed(ep), f) != 0 ||
+	    (ep->spec.role == TARGET && sg_check_target(ep, sg, f) != 0)) {
 		sg_close(ep);
 		return -1;
 	}
@@ -227,9 +228,9 @@ sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	int fd;
 
 	(void)length;
-	if (!claimed(ep))
+	if (!sg_claimed(ep))
 		return 0;
-	fd = reopen(sg->path.fd, endpoint_path(ep), open_flags(ep, false));
+	fd = reopen(sg->path.fd, endpoint_path(ep), sg_open_flags(ep, false));
 	if (fd < 0)
 		return fault_found(f, ep);
 	close(sg->path.fd);
@@ -239,7 +240,7 @@ sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 
 /* Get the reserved buffer, used for each command that fits into it. */
 static int
-reserve(const struct endpoint *ep, struct sg_lane *l)
+sg_reserve_buffer(const struct endpoint *ep, struct sg_lane *l)
 {
 	const struct sg *sg = ep->priv;
 	int bytes = RESERVE;
@@ -291,13 +292,13 @@ sg_attach(struct lane *lane)
 	l->path = sg->path;
 	if (!sg->shared)
 		l->path.fd = reopen(sg->path.fd, endpoint_path(lane->ep),
-		    open_flags(lane->ep, false));
+		    sg_open_flags(lane->ep, false));
 	if (l->path.fd < 0)
 		err = errno;
 	if (err == 0 && l->bounce == NULL)
 		err = ENOMEM;
 	if (err == 0)
-		err = reserve(lane->ep, l);
+		err = sg_reserve_buffer(lane->ep, l);
 	if (err == 0 && lane->ep->geo.depth > 0)
 		err = sg_async_open(lane->ep, &l->async);
 	if (err != 0)

@@ -28,7 +28,7 @@ sg_change(struct sg *sg, struct io *io, const char *why)
 
 /* Whether the cache of the disk may hold the data of the command. */
 static bool
-caches(const struct scsi_command *c)
+sg_command_cached(const struct scsi_command *c)
 {
 	return c->write && !c->fua;
 }
@@ -36,7 +36,7 @@ caches(const struct scsi_command *c)
 void
 sg_sends(struct sg *sg, const struct scsi_command *c)
 {
-	sg->writes += caches(c);
+	sg->writes += sg_command_cached(c);
 }
 
 void
@@ -46,7 +46,7 @@ sg_sent(struct sg *sg, const struct scsi_command *c,
 	bool run = r->err == 0 && r->status != UNIT_ATTENTION &&
 	    r->status != BUSY && r->status != TASK_SET_FULL;
 
-	sg->writes -= caches(c) && !run;
+	sg->writes -= sg_command_cached(c) && !run;
 	sg->recovered += r->recovered;
 	sg->indirect += r->indirect;
 	if (r->result == SCSI_MOVED && r->moved > 0 && !c->write) {
@@ -88,7 +88,7 @@ fails_by_itself(const struct scsi_reply *r)
  * (liveness.c).
  */
 static bool
-may_be_bad(const struct lane *lane, const struct io *io,
+sg_may_be_bad(const struct lane *lane, const struct io *io,
     const struct scsi_reply *r)
 {
 	const struct endpoint *ep = lane->ep;
@@ -138,7 +138,7 @@ sg_run(const struct lane *lane, const struct scsi_command *c,
 
 /* Whether one block can be read, after retries of transient errors. */
 static bool
-reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
+sg_reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
 {
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
@@ -163,7 +163,7 @@ reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
  * each try takes a timeout.
  */
 static bool
-reads_elsewhere(const struct lane *lane, const struct io *io)
+sg_reads_elsewhere(const struct lane *lane, const struct io *io)
 {
 	const struct sg *sg = lane->ep->priv;
 	uint64_t first = io->off / sg->disk.block, lba = sg->good;
@@ -172,7 +172,7 @@ reads_elsewhere(const struct lane *lane, const struct io *io)
 
 	for (i = 0; i <= ASKED && !sg->changed && !sg->silent; i++) {
 		if (lba < sg->disk.blocks && (lba < first || lba > end) &&
-		    reads_at(lane, io, lba))
+		    sg_reads_at(lane, io, lba))
 			return true;
 		lba = sg->disk.blocks / ASKED * i;
 	}
@@ -204,7 +204,7 @@ sg_give_up(const struct lane *lane, struct io *io, const struct scsi_reply *r)
 		io->err = ENODEV;
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");
-	} else if (may_be_bad(lane, io, r) && reads_elsewhere(lane, io)) {
+	} else if (sg_may_be_bad(lane, io, r) && sg_reads_elsewhere(lane, io)) {
 		io->err = EIO;
 		sg->aborts = sg->aborts || r->status == ABORTED_COMMAND;
 	} else if (sg->changed) {

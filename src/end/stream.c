@@ -38,7 +38,7 @@ struct stream {
 };
 
 static int
-open_flags(const struct endpoint *ep)
+stream_open_flags(const struct endpoint *ep)
 {
 	int flags = O_NOCTTY;
 
@@ -56,7 +56,7 @@ open_fd(struct endpoint *ep, struct stream *s, struct fault *f)
 	struct stat st;
 
 	s->fd = ep->is.inherited ? fcntl(ep->fd, F_DUPFD_CLOEXEC, 3) :
-	    open_found(ep->fd, ep->name, open_flags(ep));
+	    open_found(ep->fd, ep->name, stream_open_flags(ep));
 	if (s->fd < 0)
 		return fault_found(f, ep);
 	if ((ep->spec.flags & FLAG_FLOCK) != 0 &&
@@ -73,14 +73,14 @@ open_fd(struct endpoint *ep, struct stream *s, struct fault *f)
 }
 
 static bool
-appended(const struct endpoint *ep)
+stream_appended(const struct endpoint *ep)
 {
 	return ep->is.durable && (ep->spec.flags & FLAG_APPEND) != 0;
 }
 
 /* --dry-run: opening a FIFO would wait, so describe it without. */
 static int
-look_at(struct endpoint *ep, struct fault *f)
+stream_dry_run(struct endpoint *ep, struct fault *f)
 {
 	ep->is.seekable = ep->is.device;
 	if (!ep->is.absent && faccessat(AT_FDCWD, ep->name,
@@ -111,7 +111,7 @@ stream_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->priv = s;
 	ep->is.streamed = true;
 	if (look && !ep->is.inherited)
-		failed = look_at(ep, f);
+		failed = stream_dry_run(ep, f);
 	else if (!ep->is.absent)
 		failed = open_fd(ep, s, f);
 	if (failed == 0)
@@ -124,8 +124,8 @@ stream_open(struct endpoint *ep, bool look, struct fault *f)
 static int
 lock_end(const struct endpoint *ep, const struct stream *s, struct fault *f)
 {
-	return ep->is.inherited || !appended(ep) ? 0 : file_lock(ep, s->fd,
-	    ep->lim.base, UINT64_MAX, f);
+	return ep->is.inherited || !stream_appended(ep) ? 0 :
+	    file_lock(ep, s->fd, ep->lim.base, UINT64_MAX, f);
 }
 
 static int
@@ -158,14 +158,14 @@ stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	if (s->fd < 0)
 		return open_fd(ep, s, f) != 0 || lock_end(ep, s, f) != 0 ? -1 :
 		    0;
-	if (ep->is.inherited && appended(ep) && append_by(s->fd) != 0)
+	if (ep->is.inherited && stream_appended(ep) && append_by(s->fd) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	return 0;
 }
 
 /* Wait until the descriptor is ready; false with an error in the io. */
 static bool
-ready(const struct lane *lane, struct io *io, short events)
+stream_ready(const struct lane *lane, struct io *io, short events)
 {
 	const struct stream *s = lane->ep->priv;
 	struct pollfd p[2] = { { .fd = s->fd, .events = events },
@@ -188,7 +188,7 @@ read_fd(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
 	const struct stream *s = lane->ep->priv;
 	ssize_t got;
 
-	while (ready(lane, io, POLLIN)) {
+	while (stream_ready(lane, io, POLLIN)) {
 		got = read(s->fd, buf, n);
 		if (got >= 0)
 			return (size_t)got;
@@ -227,7 +227,8 @@ read_packet(const struct lane *lane, struct io *io, unsigned char *buf,
 }
 
 static size_t
-read_some(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
+stream_read_some(const struct lane *lane, struct io *io, unsigned char *buf,
+    size_t n)
 {
 	struct stream *s = lane->ep->priv;
 	bool packet = s->left > 0 || (s->pipe && n < PIPE_BUF);
@@ -249,7 +250,7 @@ ends_before(const struct lane *lane, uint64_t off)
 
 /* Some drivers' seek succeeds and goes nowhere. */
 static bool
-seek(const struct stream *s, uint64_t off)
+stream_seek(const struct stream *s, uint64_t off)
 {
 	off_t at = lseek(s->fd, (off_t)off, SEEK_SET);
 
@@ -260,13 +261,13 @@ seek(const struct stream *s, uint64_t off)
 
 /* Go forward to the start of the io, by seeking or by reading. */
 static bool
-advance(const struct lane *lane, struct io *io)
+stream_advance(const struct lane *lane, struct io *io)
 {
 	struct stream *s = lane->ep->priv;
 
 	if (s->pos == io->off)
 		return true;
-	if (seek(s, io->off)) {
+	if (stream_seek(s, io->off)) {
 		s->pos = io->off;
 		if (ends_before(lane, io->off))
 			io->err = ESPIPE;
@@ -276,7 +277,7 @@ advance(const struct lane *lane, struct io *io)
 		uint64_t left = io->off - s->pos;
 		size_t n = left < io->len ? (size_t)left : io->len;
 
-		if (read_some(lane, io, io->buf, n) == 0 && io->err == 0)
+		if (stream_read_some(lane, io, io->buf, n) == 0 && io->err == 0)
 			io->err = ESPIPE;
 	}
 	return io->err == 0;
@@ -287,10 +288,10 @@ stream_read(const struct lane *lane, struct io *io)
 {
 	size_t n;
 
-	if (!advance(lane, io))
+	if (!stream_advance(lane, io))
 		return;
 	while (io->done < io->len) {
-		n = read_some(lane, io, io->buf + io->done,
+		n = stream_read_some(lane, io, io->buf + io->done,
 		    io->len - io->done);
 		if (n == 0)
 			break;
@@ -302,7 +303,7 @@ stream_read(const struct lane *lane, struct io *io)
  * For an appended file: false if it now ends before the data that was appended.
  */
 static bool
-still_there(const struct lane *lane, struct io *io)
+stream_still_there(const struct lane *lane, struct io *io)
 {
 	const struct stream *s = lane->ep->priv;
 	struct stat st;
@@ -316,7 +317,7 @@ still_there(const struct lane *lane, struct io *io)
 
 /* Fail an io whose data went to "at" instead of its place. */
 static void
-displaced(struct io *io, uint64_t at)
+stream_displaced(struct io *io, uint64_t at)
 {
 	io->err = EIO;
 	io->status = STATUS_FILE;
@@ -349,14 +350,14 @@ check_end(const struct lane *lane, struct io *io)
 	if (at < io->off)
 		io_cut_off(io, at);
 	else
-		displaced(io, at);
+		stream_displaced(io, at);
 }
 
 /* Whether an append is to leave nothing in the page cache. */
 static bool
-behind(const struct endpoint *ep)
+stream_behind(const struct endpoint *ep)
 {
-	return appended(ep) && (ep->spec.flags & FLAG_CACHED) == 0;
+	return stream_appended(ep) && (ep->spec.flags & FLAG_CACHED) == 0;
 }
 
 /*
@@ -365,7 +366,7 @@ behind(const struct endpoint *ep)
  * flush.
  */
 static void
-drop_behind(struct stream *s)
+stream_drop_behind(struct stream *s)
 {
 	if (s->begun == 0)
 		s->begun = s->gone = s->end;
@@ -386,10 +387,11 @@ stream_write(const struct lane *lane, struct io *io)
 	struct stream *s = lane->ep->priv;
 	ssize_t n;
 
-	if (lane->ep->is.seekable && s->pos != io->off && !seek(s, io->off))
+	if (lane->ep->is.seekable && s->pos != io->off &&
+	    !stream_seek(s, io->off))
 		io->err = errno;
 	s->pos = io->off + io->len;
-	if (io->err == 0 && !still_there(lane, io))
+	if (io->err == 0 && !stream_still_there(lane, io))
 		return;
 	while (io->done < io->len && io->err == 0) {
 		n = write(s->fd, io->buf + io->done, io->len - io->done);
@@ -400,15 +402,15 @@ stream_write(const struct lane *lane, struct io *io)
 		else if (errno == EAGAIN && lane->ep->is.durable)
 			io_pause();	/* a file is always ready */
 		else if (errno == EAGAIN)
-			ready(lane, io, POLLOUT);
+			stream_ready(lane, io, POLLOUT);
 		else if (errno != EINTR)
 			io->err = errno;
 	}
 	io->spent = lane->ep->is.durable;
-	if (io->err == 0 && appended(lane->ep))
+	if (io->err == 0 && stream_appended(lane->ep))
 		check_end(lane, io);
-	if (io->err == 0 && behind(lane->ep))
-		drop_behind(s);
+	if (io->err == 0 && stream_behind(lane->ep))
+		stream_drop_behind(s);
 }
 
 static void
@@ -470,7 +472,7 @@ stream_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 {
 	const struct stream *s = ep->priv;
 
-	if (behind(ep))
+	if (stream_behind(ep))
 		(void)posix_fadvise(s->fd, (off_t)off, (off_t)len,
 		    POSIX_FADV_DONTNEED);
 }

@@ -25,7 +25,7 @@
 static const struct backend tee_backend;
 
 static struct targets *
-targets_of(const struct endpoint *ep)
+tee_targets(const struct endpoint *ep)
 {
 	return ((struct tee *)ep->priv)->targets;
 }
@@ -43,13 +43,13 @@ tee_target(struct endpoint *ep, unsigned i)
 {
 	if (!is_tee(ep))
 		return i == 0 ? ep : NULL;
-	return i < targets_of(ep)->n ? &targets_of(ep)->target[i].ep : NULL;
+	return i < tee_targets(ep)->n ? &tee_targets(ep)->target[i].ep : NULL;
 }
 
 bool
 tee_dropped(const struct endpoint *ep, unsigned i, struct fault *f)
 {
-	struct targets *t = targets_of(ep);
+	struct targets *t = tee_targets(ep);
 
 	if (!t->target[i].dropped)
 		return false;
@@ -63,7 +63,7 @@ tee_dropped(const struct endpoint *ep, unsigned i, struct fault *f)
 unsigned
 tee_left(const struct endpoint *ep)
 {
-	const struct targets *t = targets_of(ep);
+	const struct targets *t = tee_targets(ep);
 	unsigned left = 0, i;
 
 	for (i = 0; i < t->n; i++)
@@ -74,19 +74,19 @@ tee_left(const struct endpoint *ep)
 uint64_t
 tee_written(const struct endpoint *ep, unsigned i)
 {
-	return targets_of(ep)->target[i].written;
+	return tee_targets(ep)->target[i].written;
 }
 
 bool
 tee_lost(const struct endpoint *ep)
 {
-	return is_tee(ep) && targets_of(ep)->lost;
+	return is_tee(ep) && tee_targets(ep)->lost;
 }
 
 struct endpoint *
 tee_slowest(struct endpoint *ep)
 {
-	struct targets *t = targets_of(ep);
+	struct targets *t = tee_targets(ep);
 	struct target *to, *most = NULL;
 
 	for (to = t->target; to < t->target + t->n; to++)
@@ -98,7 +98,7 @@ tee_slowest(struct endpoint *ep)
 struct endpoint *
 tee_silent(struct endpoint *ep)
 {
-	struct targets *t = targets_of(ep);
+	struct targets *t = tee_targets(ep);
 	struct target *to, *most = NULL;
 
 	for (to = t->target; to < t->target + t->n; to++)
@@ -190,7 +190,7 @@ same_dir(int a, int b)
 
 /* Whether two names mean the same file; mere overlap is found later. */
 static bool
-one(const struct endpoint *a, const struct endpoint *b)
+endpoints_same(const struct endpoint *a, const struct endpoint *b)
 {
 	if (a->kind == END_DISCARD || a->is.absent != b->is.absent)
 		return false;
@@ -207,13 +207,13 @@ one(const struct endpoint *a, const struct endpoint *b)
 }
 
 static int
-apart(const struct targets *t, unsigned i, struct fault *f)
+targets_check_apart(const struct targets *t, unsigned i, struct fault *f)
 {
 	const struct endpoint *a = &t->target[i].ep, *b;
 
 	while (i-- > 0) {
 		b = &t->target[i].ep;
-		if (one(a, b))
+		if (endpoints_same(a, b))
 			return fault_set(f, STATUS_REFUSED, "%s and %s are "
 			    "the same target", b->name, a->name);
 		if (a->is.streamed && b->is.streamed)
@@ -226,15 +226,15 @@ apart(const struct targets *t, unsigned i, struct fault *f)
 
 /* The larger of two block sizes if it is a multiple of the other, else 0. */
 static uint32_t
-common(uint32_t a, uint32_t b)
+common_multiple(uint32_t a, uint32_t b)
 {
 	if (a < b)
-		return common(b, a);
+		return common_multiple(b, a);
 	return b == 0 || a % b == 0 ? a : 0;
 }
 
 static void
-take(struct endpoint *tee, const struct endpoint *ep)
+tee_describe(struct endpoint *tee, const struct endpoint *ep)
 {
 	int64_t room = ep->geo.room - (int64_t)ep->lim.base;
 
@@ -256,7 +256,7 @@ take(struct endpoint *tee, const struct endpoint *ep)
 int
 tee_join(struct endpoint *ep, struct fault *f)
 {
-	const struct targets *t = targets_of(ep);
+	const struct targets *t = tee_targets(ep);
 	const struct endpoint *to;
 	uint32_t block = 0, grain = 1;
 	unsigned i;
@@ -267,10 +267,10 @@ tee_join(struct endpoint *ep, struct fault *f)
 			return fault_set(f, STATUS_REFUSED, "%s is a zoned "
 			    "disk, and written zone by zone: it takes only "
 			    "one of=", to->name);
-		if (apart(t, i, f) != 0)
+		if (targets_check_apart(t, i, f) != 0)
 			return -1;
-		block = common(ep->geo.block, to->geo.block);
-		grain = common(ep->geo.io_align, to->geo.io_align);
+		block = common_multiple(ep->geo.block, to->geo.block);
+		grain = common_multiple(ep->geo.io_align, to->geo.io_align);
 		if (grain == 0 || (block == 0 &&
 		    ep->geo.block + to->geo.block > 0))
 			return fault_set(f, STATUS_REFUSED, "%s has blocks of "
@@ -278,7 +278,7 @@ tee_join(struct endpoint *ep, struct fault *f)
 			    "targets before it", to->name, to->geo.block);
 		ep->geo.block = block;
 		ep->geo.io_align = grain;
-		take(ep, to);
+		tee_describe(ep, to);
 	}
 	return 0;
 }
@@ -287,13 +287,13 @@ tee_join(struct endpoint *ep, struct fault *f)
 
 /* Check whether any target is left; -1 with *f if none is. */
 static int
-left(const struct endpoint *ep, struct fault *f)
+targets_left(const struct endpoint *ep, struct fault *f)
 {
 	unsigned i;
 
 	if (tee_left(ep) > 0)
 		return 0;
-	for (i = 0; i < targets_of(ep)->n; i++)
+	for (i = 0; i < tee_targets(ep)->n; i++)
 		tee_dropped(ep, i, f);
 	return -1;
 }
@@ -338,7 +338,7 @@ remove_new(struct targets *t, unsigned n)
 int
 tee_prepare(struct endpoint *ep, mode_t mode, int64_t length, struct fault *f)
 {
-	struct targets *t = targets_of(ep);
+	struct targets *t = tee_targets(ep);
 	struct endpoint *to;
 	unsigned i;
 
@@ -375,7 +375,7 @@ end_of(const struct targets *t, const struct endpoint *one, uint64_t to)
 static int
 tee_extend(struct endpoint *ep, uint64_t length)
 {
-	struct targets *t = targets_of(ep);
+	struct targets *t = tee_targets(ep);
 	struct endpoint *to;
 	struct fault f;
 	uint64_t end;
@@ -399,7 +399,7 @@ static int
 tee_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t holes, struct fault *f)
 {
-	struct targets *t = targets_of(ep);
+	struct targets *t = tee_targets(ep);
 	const struct endpoint *one;
 	struct fault why;
 	unsigned i;
@@ -411,13 +411,13 @@ tee_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 		    holes, &why) != 0)
 			targets_drop(t, i, &why);
 	}
-	return left(ep, f);
+	return targets_left(ep, f);
 }
 
 static void
 tee_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 {
-	struct targets *t = targets_of(ep);
+	struct targets *t = tee_targets(ep);
 	struct endpoint *to;
 	unsigned i;
 
@@ -451,8 +451,8 @@ close_one(struct endpoint *ep, struct fault *f)
 static int
 tee_flush(struct endpoint *ep, struct fault *f)
 {
-	errands_send(targets_of(ep), "not flushed", false, flush_one);
-	return left(ep, f);
+	errands_send(tee_targets(ep), "not flushed", false, flush_one);
+	return targets_left(ep, f);
 }
 
 /* --- reading back ------------------------------------------------------- */
@@ -476,7 +476,7 @@ close_reader(struct tee *tee)
 static int
 tee_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 {
-	struct targets *t = targets_of(target);
+	struct targets *t = tee_targets(target);
 	struct tee *tee = calloc(1, sizeof(*tee));
 	unsigned i;
 

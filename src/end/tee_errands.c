@@ -80,7 +80,7 @@ carry_out(void *arg)
 
 /* l: give up those that take too long. */
 static void
-hurry(struct errands *all)
+tee_errands_hurry(struct errands *all)
 {
 	uint64_t now = clock_ns();
 	struct errand *e;
@@ -99,20 +99,20 @@ hurry(struct errands *all)
  * least 1 MB/s is expected of a medium.
  */
 static uint64_t
-patience(const struct targets *t, const struct target *to)
+tee_errands_timeout(const struct targets *t, const struct target *to)
 {
 	return t->limit + (to->ep.is.past_cache ? 0 : to->written * 1000);
 }
 
 static void
-begin(struct errands *all, struct errand *e,
+tee_errands_begin(struct errands *all, struct errand *e,
     void (*run)(struct endpoint *, struct fault *))
 {
 	struct target *to = &all->t->target[e->i];
 
 	e->run = run;
 	e->since = clock_ns();
-	e->limit = patience(all->t, to);
+	e->limit = tee_errands_timeout(all->t, to);
 	e->under_way = true;
 	targets_ask(all->t, e->i);
 	pthread_mutex_lock(&all->lock);
@@ -135,14 +135,14 @@ errands_send(struct targets *t, const char *what, bool dropped,
 	all->what = what;
 	for (i = 0; i < t->n; i++)
 		if (!t->target[i].hung && (dropped || !t->target[i].dropped))
-			begin(all, &all->one[i], run);
+			tee_errands_begin(all, &all->one[i], run);
 	pthread_mutex_lock(&all->lock);
 	while (all->left > 0) {
 		in_vain = targets_wait(&all->over, &all->lock, &stood);
 		for (i = 0; i < t->n; i++)
 			all->one[i].since += stood;
 		if (in_vain)
-			hurry(all);
+			tee_errands_hurry(all);
 	}
 	pthread_mutex_unlock(&all->lock);
 	for (i = 0; i < t->n; i++) {

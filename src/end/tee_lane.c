@@ -60,7 +60,7 @@ struct span {			/* a worker's lane to all targets */
 
 /* Serve a request; retry a failed write retries= times, or until a stop. */
 static void
-serve(struct arm *a)
+arm_serve(struct arm *a)
 {
 	struct io *io = &a->io;
 	int64_t left = a->lane.ep->spec.retries;
@@ -81,7 +81,7 @@ serve(struct arm *a)
 
 /* l: the arm is done; false: nobody waits for it any more. */
 static bool
-answer(struct arm *a, enum arm_state to)
+arm_answer(struct arm *a, enum arm_state to)
 {
 	struct span *s = a->span;
 
@@ -109,16 +109,16 @@ arm_run(void *arg)
 		if (a->state != BUSY)
 			break;
 		pthread_mutex_unlock(&s->lock);
-		serve(a);
+		arm_serve(a);
 		pthread_mutex_lock(&s->lock);
-		stay = answer(a, RESTING);
+		stay = arm_answer(a, RESTING);
 	}
 	if (a->state == LEAVING) {
 		pthread_mutex_unlock(&s->lock);
 		err = lane_detach(&a->lane);
 		pthread_mutex_lock(&s->lock);
 		a->err = err;
-		answer(a, GONE);
+		arm_answer(a, GONE);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
@@ -143,7 +143,7 @@ set_state(struct arm *a, enum arm_state to)
 
 /* l: stop waiting for an arm. */
 static void
-abandon(struct arm *a)
+arm_abandon(struct arm *a)
 {
 	a->state = LOST;
 	a->span->pending--;
@@ -164,7 +164,7 @@ abandon_late(struct span *s)
 			targets_give_up(s->t, a->i, s->t->limit, "no answer",
 			    STATUS_TIMEOUT);
 		if (s->t->target[a->i].hung)
-			abandon(a);
+			arm_abandon(a);
 	}
 }
 
@@ -187,7 +187,7 @@ wait_all(struct span *s)
 
 /* The length of a request for a target; padding depends on its block size. */
 static size_t
-length(const struct endpoint *ep, const struct io *io)
+target_length(const struct endpoint *ep, const struct io *io)
 {
 	uint64_t end = io->off + io->len - io->padding;
 
@@ -208,7 +208,7 @@ send_all(struct span *s, const struct io *io)
 		if (!a->asked)
 			continue;
 		a->io = (struct io){ .op = io->op, .off = io->off,
-			.len = length(a->lane.ep, io), .buf = io->buf,
+			.len = target_length(a->lane.ep, io), .buf = io->buf,
 			.careful = io->careful,
 			.lasting = io->lasting && io->op != OP_READ };
 		if (io->op == OP_READ)
@@ -219,7 +219,7 @@ send_all(struct span *s, const struct io *io)
 
 /* The request has failed at the target of this arm. */
 static void
-drop(struct arm *a)
+arm_drop(struct arm *a)
 {
 	const struct io *io = &a->io;
 	struct fault f;
@@ -239,7 +239,7 @@ drop(struct arm *a)
  * concerns all targets; any other failure drops the target.
  */
 static bool
-counts(struct arm *a, struct io *io)
+arm_counts(struct arm *a, struct io *io)
 {
 	if (!a->asked || a->state == LOST)
 		return false;
@@ -251,19 +251,19 @@ counts(struct arm *a, struct io *io)
 		io->err = a->io.err;
 		return true;
 	}
-	drop(a);
+	arm_drop(a);
 	return false;
 }
 
 /* Combine the results: the request has failed if it failed everywhere. */
 static void
-gather(struct span *s, struct io *io)
+span_gather(struct span *s, struct io *io)
 {
 	unsigned good = 0;
 	struct arm *a;
 
 	for (a = s->arm; a < s->arm + s->t->n; a++) {
-		good += counts(a, io);
+		good += arm_counts(a, io);
 		if (a->asked && a->state != LOST && a->io.buf_in_use)
 			io->buf_in_use = true;
 	}
@@ -303,7 +303,7 @@ tee_transfer(struct lane *lane, struct io *io)
 	wait_all(s);
 	pthread_mutex_unlock(&s->lock);
 	io->buf_in_use = s->buf_in_use && io->op == OP_WRITE;
-	gather(s, io);
+	span_gather(s, io);
 	if (io->op == OP_READ)		/* each arm has its own buffer */
 		return;
 	raise_to(&s->t->end, io->off + io->len - io->padding);
@@ -326,7 +326,7 @@ tee_read(const struct lane *lane, unsigned i)
  * that there is no arm at all.
  */
 static int
-begin(struct arm *a, struct endpoint *ep, uint64_t origin, int halt)
+arm_begin(struct arm *a, struct endpoint *ep, uint64_t origin, int halt)
 {
 	struct targets *t = a->span->t;
 	pthread_attr_t attr;
@@ -352,7 +352,7 @@ begin(struct arm *a, struct endpoint *ep, uint64_t origin, int halt)
 
 /* Detach the lane of each arm, except for targets that do not answer. */
 static void
-end(struct span *s)
+span_end(struct span *s)
 {
 	struct arm *a;
 
@@ -389,7 +389,7 @@ tee_attach(struct lane *lane)
 	}
 	for (i = 0; i < t->n && err == 0; i++)
 		if (!t->target[i].dropped && tee->ep[i] != NULL)
-			err = begin(&s->arm[i], tee->ep[i],
+			err = arm_begin(&s->arm[i], tee->ep[i],
 			    t->target[i].ep.lim.base, lane->halt);
 	if (err != 0)
 		tee_detach(lane);
@@ -405,7 +405,7 @@ tee_detach(struct lane *lane)
 	struct fault f;
 	unsigned i;
 
-	end(s);
+	span_end(s);
 	for (i = 0; i < t->n; i++) {
 		if (s->arm[i].state != GONE || s->arm[i].err == 0)
 			continue;

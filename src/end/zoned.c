@@ -64,7 +64,7 @@ ask_limits(const struct endpoint *ep, struct zoned *zd)
 
 /* A write must end at a physical block. */
 static int
-ask(struct endpoint *ep, struct zoned *zd, struct fault *f)
+zoned_ask(struct endpoint *ep, struct zoned *zd, struct fault *f)
 {
 	int read_only = 0, err;
 	unsigned block = 0;
@@ -104,7 +104,7 @@ zoned_open(struct endpoint *ep, bool look, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	zd->fd = zd->source_fd = -1;
 	ep->priv = zd;
-	if (ask(ep, zd, f) != 0) {
+	if (zoned_ask(ep, zd, f) != 0) {
 		zoned_close(ep);
 		return -1;
 	}
@@ -135,7 +135,7 @@ take_source(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
 
 /* Whether the write pointers can become equal to those of the source. */
 static bool
-fits(const struct zoned *zd)
+zoned_fits(const struct zoned *zd)
 {
 	return zd->source == NULL || zones_fit(zd->zones, zd->from, zd->to,
 	    zd->source, zd->source_from);
@@ -159,7 +159,8 @@ zoned_writers(struct endpoint *ep, uint64_t from, uint64_t to,
 
 	zd->from = from;
 	zd->to = to;
-	if (zd->rotates || take_source(zd, src, src_from) != 0 || !fits(zd))
+	if (zd->rotates || take_source(zd, src, src_from) != 0 ||
+	    !zoned_fits(zd))
 		return 1;
 	return at_a_time(zd);
 }
@@ -187,7 +188,7 @@ zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	err = take_source(zd, src, src_from);
 	if (err != 0)
 		return fault_errno(f, err, "%s: its zones", src->name);
-	if (!fits(zd))
+	if (!zoned_fits(zd))
 		return fault_set(f, STATUS_REFUSED, "%s and %s have "
 		    "different zones, or the copy begins within one: their "
 		    "write pointers cannot become equal", src->name, ep->name);

@@ -21,7 +21,7 @@ typedef unsigned long long ull;
 
 /* Whether the numbers of sectors are possible. */
 static bool
-fits(const struct blk_zone *b)
+zone_report_fits(const struct blk_zone *b)
 {
 	return b->start <= INT64_MAX / SECTOR &&
 	    b->len <= INT64_MAX / SECTOR - b->start;
@@ -65,7 +65,7 @@ zone_of(const struct blk_zone *b, bool capacity)
  * whose write pointer lies before their start.
  */
 static int
-take(struct zones **z, const struct blk_zone_report *r)
+zones_take(struct zones **z, const struct blk_zone_report *r)
 {
 	bool capacity = (r->flags & BLK_ZONE_REP_CAPACITY) != 0;
 	size_t n = (*z)->n;
@@ -79,7 +79,7 @@ take(struct zones **z, const struct blk_zone_report *r)
 	for (i = 0; i < r->nr_zones; i++) {
 		struct zone one = zone_of(&r->zones[i], capacity);
 
-		if (!fits(&r->zones[i]) || one.end <= one.start ||
+		if (!zone_report_fits(&r->zones[i]) || one.end <= one.start ||
 		    one.next < one.start || one.start != (more->n > 0 ?
 		    more->zone[more->n - 1].end : 0))
 			return EPROTO;
@@ -89,7 +89,7 @@ take(struct zones **z, const struct blk_zone_report *r)
 }
 
 static int
-read_all(int fd, struct zones **z, struct blk_zone_report *r)
+zones_read_all(int fd, struct zones **z, struct blk_zone_report *r)
 {
 	uint64_t at = 0;
 	int err = 0;
@@ -102,7 +102,7 @@ read_all(int fd, struct zones **z, struct blk_zone_report *r)
 			return errno;
 		if (r->nr_zones == 0 || r->nr_zones > BATCH)
 			break;
-		err = take(z, r);
+		err = zones_take(z, r);
 		if (err == 0)
 			at = (*z)->zone[(*z)->n - 1].end;
 	}
@@ -120,7 +120,7 @@ zones_read(int fd, struct zones **z)
 	if (*z == NULL)
 		err = ENOMEM;
 	if (err == 0)
-		err = read_all(fd, z, r);
+		err = zones_read_all(fd, z, r);
 	if (err == 0 && (*z)->n == 0)
 		err = ENOTTY;
 	free(r);
@@ -162,13 +162,13 @@ zones_size(const struct zones *z)
 
 /* Where the first write to a zone has to go. */
 static uint64_t
-first(const struct zone *z, uint64_t from)
+zone_first(const struct zone *z, uint64_t from)
 {
 	return z->start > from ? z->start : from;
 }
 
 static int
-check_one(const struct zone *z, uint64_t from, bool reset, const char *name,
+zone_check(const struct zone *z, uint64_t from, bool reset, const char *name,
     struct fault *f)
 {
 	ull n = z->start;
@@ -176,7 +176,7 @@ check_one(const struct zone *z, uint64_t from, bool reset, const char *name,
 	if (z->broken)
 		return fault_set(f, STATUS_REFUSED, "%s: the zone at byte %llu "
 		    "is read-only or offline", name, n);
-	if (!z->ordered || z->next == first(z, from) ||
+	if (!z->ordered || z->next == zone_first(z, from) ||
 	    (reset && from <= z->start))
 		return 0;
 	if (reset)
@@ -199,7 +199,7 @@ zones_check(const struct zones *z, uint64_t from, uint64_t to, bool reset,
 	const struct zone *one = zones_at(z, from), *end = z->zone + z->n;
 
 	for (; one != NULL && one < end && one->start < to; one++)
-		if (check_one(one, from, reset, name, f) != 0)
+		if (zone_check(one, from, reset, name, f) != 0)
 			return -1;
 	return 0;
 }
@@ -211,7 +211,7 @@ zones_reset(int fd, const struct zones *z, uint64_t from, uint64_t to)
 	struct blk_zone_range range;
 
 	for (; one != NULL && one < end && one->start < to; one++) {
-		if (!one->ordered || one->next == first(one, from))
+		if (!one->ordered || one->next == zone_first(one, from))
 			continue;
 		range.sector = one->start / SECTOR;
 		range.nr_sectors = (one->end - one->start) / SECTOR;
@@ -236,8 +236,8 @@ zones_unwritten(const struct zones *z, uint64_t from, uint64_t to)
  * The zone of the other disk at the same place, counted from where both begin.
  */
 static const struct zone *
-counterpart(const struct zone *one, uint64_t from, const struct zones *other,
-    uint64_t other_from)
+zone_counterpart(const struct zone *one, uint64_t from,
+    const struct zones *other, uint64_t other_from)
 {
 	const struct zone *two = zones_at(other, one->start - from +
 	    other_from);
@@ -252,7 +252,7 @@ counterpart(const struct zone *one, uint64_t from, const struct zones *other,
  * that zones_check takes, no other is written.
  */
 static bool
-is_ours(const struct zone *z, uint64_t from, uint64_t to)
+zone_is_ours(const struct zone *z, uint64_t from, uint64_t to)
 {
 	return z->end > from && z->start < to && z->next > z->start;
 }
@@ -265,7 +265,7 @@ zones_available(const struct zones *z, uint64_t from, uint64_t to,
 	size_t i;
 
 	for (i = 0; i < z->n; i++) {
-		if (is_ours(&z->zone[i], from, to))
+		if (zone_is_ours(&z->zone[i], from, to))
 			continue;
 		active += z->zone[i].use >= ZONE_CLOSED;
 		open += z->zone[i].use >= ZONE_OPEN;
@@ -288,7 +288,7 @@ zones_left(const struct zones *z, uint64_t from, uint64_t to,
 	unsigned left = 0, so_far = 0;
 
 	for (; one != NULL && one < end && one->start < to; one++) {
-		two = counterpart(one, from, other, other_from);
+		two = zone_counterpart(one, from, other, other_from);
 		if (two == NULL || !two->ordered || two->next == two->start)
 			continue;
 		left = so_far;
@@ -307,7 +307,7 @@ for_all(const struct zones *z, uint64_t from, uint64_t to,
 	if (one == NULL || one->start != from)
 		return false;
 	for (; one < end && one->start < to; one++) {
-		two = counterpart(one, from, other, other_from);
+		two = zone_counterpart(one, from, other, other_from);
 		if (two == NULL)
 			return false;
 		if (written && one->ordered && one->next - one->start !=

@@ -55,7 +55,7 @@ leaves_count(struct map *map, unsigned char status, uint64_t bytes,
 
 /* The last segment of a leaf that begins at or before off. */
 static unsigned
-find_in(const struct leaf *leaf, uint64_t off)
+leaf_find(const struct leaf *leaf, uint64_t off)
 {
 	unsigned lo = 0, hi = leaf->n, mid;
 
@@ -84,13 +84,13 @@ leaves_find(const struct map *map, uint64_t off)
 		else
 			hi = mid;
 	}
-	return (struct place){ lo, find_in(map->leaf[lo], off) };
+	return (struct place){ lo, leaf_find(map->leaf[lo], off) };
 }
 
 /* Move the segments of a leaf from i on elsewhere. */
 static void
-shift(struct map *map, struct leaf *to, unsigned at, const struct leaf *from,
-    unsigned i)
+leaf_shift(struct map *map, struct leaf *to, unsigned at,
+    const struct leaf *from, unsigned i)
 {
 	unsigned n = from->n - i;
 
@@ -127,13 +127,13 @@ drop_leaf(struct map *map, size_t l)
 
 /* Split a full leaf; returns the new place of p. */
 static struct place
-split(struct map *map, struct place p)
+leaf_split(struct map *map, struct place p)
 {
 	struct leaf *old = map->leaf[p.leaf];
 	struct leaf *new = map->spare[--map->spares];
 	unsigned half = LEAF / 2;
 
-	shift(map, new, 0, old, half);
+	leaf_shift(map, new, 0, old, half);
 	new->n = old->n - half;
 	old->n = half;
 	add_leaf(map, p.leaf + 1, new);
@@ -142,7 +142,7 @@ split(struct map *map, struct place p)
 
 /* Make a segment begin at off, and return its place. */
 static struct place
-cut(struct map *map, uint64_t off)
+segs_cut(struct map *map, uint64_t off)
 {
 	struct place p = leaves_find(map, off);
 	struct leaf *leaf;
@@ -150,9 +150,9 @@ cut(struct map *map, uint64_t off)
 	if (at_end(map, p) || begin_of(map, p) == off)
 		return p;
 	if (map->leaf[p.leaf]->n == LEAF)
-		p = split(map, p);
+		p = leaf_split(map, p);
 	leaf = map->leaf[p.leaf];
-	shift(map, leaf, p.i + 1, leaf, p.i);
+	leaf_shift(map, leaf, p.i + 1, leaf, p.i);
 	leaf->n++;
 	p.i++;
 	leaf->off[p.i] = off;
@@ -162,7 +162,7 @@ cut(struct map *map, uint64_t off)
 
 /* Merge two leaves if together they fill less than half of one. */
 static void
-merge(struct map *map, size_t l)
+leaf_merge(struct map *map, size_t l)
 {
 	struct leaf *a, *b;
 
@@ -172,7 +172,7 @@ merge(struct map *map, size_t l)
 	b = map->leaf[l + 1];
 	if (a->n + b->n > LEAF / 2)
 		return;
-	shift(map, a, a->n, b, 0);
+	leaf_shift(map, a, a->n, b, 0);
 	a->n += b->n;
 	drop_leaf(map, l + 1);
 }
@@ -184,20 +184,20 @@ leaves_erase(struct map *map, struct place p)
 	struct leaf *leaf = map->leaf[p.leaf];
 
 	leaves_count(map, leaf->status[p.i], 0, (uint64_t)-1);
-	shift(map, leaf, p.i, leaf, p.i + 1);
+	leaf_shift(map, leaf, p.i, leaf, p.i + 1);
 	leaf->n--;
 	if (leaf->n == 0) {
 		drop_leaf(map, p.leaf);
 		return;
 	}
-	merge(map, p.leaf);
+	leaf_merge(map, p.leaf);
 	if (p.leaf > 0)
-		merge(map, p.leaf - 1);
+		leaf_merge(map, p.leaf - 1);
 }
 
 /* Join equal segments that meet at from, at to, or between them. */
 static void
-join(struct map *map, uint64_t from, uint64_t to)
+segs_join(struct map *map, uint64_t from, uint64_t to)
 {
 	struct place p = leaves_find(map, from);
 	uint64_t off;
@@ -214,7 +214,7 @@ join(struct map *map, uint64_t from, uint64_t to)
 }
 
 static void
-give(struct map *map, struct place p, enum seg_status to)
+leaf_give(struct map *map, struct place p, enum seg_status to)
 {
 	struct seg s = seg_at(map, p);
 
@@ -233,10 +233,10 @@ leaves_change(struct map *map, uint64_t off, uint64_t len, enum seg_status only,
 {
 	struct place p;
 
-	cut(map, off + len);
-	for (p = cut(map, off); !at_end(map, p) &&
+	segs_cut(map, off + len);
+	for (p = segs_cut(map, off); !at_end(map, p) &&
 	    begin_of(map, p) < off + len; p = next(map, p))
 		if (only == any || status_of(map, p) == only)
-			give(map, p, to);
-	join(map, off, off + len);
+			leaf_give(map, p, to);
+	segs_join(map, off, off + len);
 }

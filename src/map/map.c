@@ -120,7 +120,7 @@ to_piece(const struct map *map, struct seg *got)
 
 /* Claim what next_forwards or next_backwards has found; as map_claim_to. */
 static int
-take(struct map *map, struct seg *got, uint64_t limit, bool whole)
+map_take_segment(struct map *map, struct seg *got, uint64_t limit, bool whole)
 {
 	if (leaves_reserve(map) != 0)
 		return -1;
@@ -135,14 +135,14 @@ take(struct map *map, struct seg *got, uint64_t limit, bool whole)
 }
 
 static int
-claim(struct map *map, struct seg *got, uint64_t limit, bool whole)
+map_claim_next(struct map *map, struct seg *got, uint64_t limit, bool whole)
 {
 	int claimed = 0;
 
 	pthread_mutex_lock(&map->lock);
 	if (map->backwards ? next_backwards(map, got) :
 	    next_forwards(map, got))
-		claimed = take(map, got, limit, whole);
+		claimed = map_take_segment(map, got, limit, whole);
 	pthread_mutex_unlock(&map->lock);
 	return claimed;
 }
@@ -150,19 +150,19 @@ claim(struct map *map, struct seg *got, uint64_t limit, bool whole)
 int
 map_claim(struct map *map, struct seg *got)
 {
-	return claim(map, got, UINT64_MAX, false);
+	return map_claim_next(map, got, UINT64_MAX, false);
 }
 
 int
 map_claim_all(struct map *map, struct seg *got)
 {
-	return claim(map, got, UINT64_MAX, true);
+	return map_claim_next(map, got, UINT64_MAX, true);
 }
 
 int
 map_claim_to(struct map *map, uint64_t end, bool whole, struct seg *got)
 {
-	return claim(map, got, end, whole);
+	return map_claim_next(map, got, end, whole);
 }
 
 int
@@ -174,7 +174,7 @@ map_claim_on(struct map *map, const struct seg *at, uint64_t end,
 	pthread_mutex_lock(&map->lock);
 	if (!map->backwards && next_forwards(map, got) &&
 	    got->off == at->off + at->len && got->off < end)
-		claimed = take(map, got, end, false);
+		claimed = map_take_segment(map, got, end, false);
 	pthread_mutex_unlock(&map->lock);
 	return claimed;
 }
@@ -246,7 +246,7 @@ map_pieces(struct map *map, uint64_t chunk)
 
 /* Change the status of a range, or of its parts with the status "from". */
 static int
-set(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
+map_set_range(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
     enum seg_status to)
 {
 	int err;
@@ -264,14 +264,14 @@ set(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
 int
 map_set(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
 {
-	return set(map, off, len, any, to);
+	return map_set_range(map, off, len, any, to);
 }
 
 int
 map_change(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
     enum seg_status to)
 {
-	return set(map, off, len, from, to);
+	return map_set_range(map, off, len, from, to);
 }
 
 /* The end of the gap that begins after "at", in the direction of the pass. */
@@ -290,7 +290,7 @@ gap_end(const struct map *map, const struct seg *at)
 
 /* Advance the cursor; it never goes back. */
 static void
-move(struct map *map, uint64_t to)
+map_move_cursor(struct map *map, uint64_t to)
 {
 	if (map->backwards ? to < map->cursor : to > map->cursor)
 		map->cursor = to;
@@ -305,9 +305,10 @@ map_skip(struct map *map, const struct seg *at, uint64_t least, uint64_t most)
 		map->skip = most;
 	map->skip = round_up(map->skip, map->chunk);	/* whole blocks */
 	if (!map->backwards)
-		move(map, at->off + at->len + map->skip);
+		map_move_cursor(map, at->off + at->len + map->skip);
 	else
-		move(map, at->off > map->skip ? at->off - map->skip : 0);
+		map_move_cursor(map, at->off > map->skip ? at->off - map->skip :
+		    0);
 	pthread_mutex_unlock(&map->lock);
 }
 
@@ -315,7 +316,7 @@ void
 map_skip_to(struct map *map, uint64_t off)
 {
 	pthread_mutex_lock(&map->lock);
-	move(map, off);
+	map_move_cursor(map, off);
 	pthread_mutex_unlock(&map->lock);
 }
 
@@ -323,7 +324,7 @@ void
 map_leave(struct map *map, const struct seg *at)
 {
 	pthread_mutex_lock(&map->lock);
-	move(map, gap_end(map, at));
+	map_move_cursor(map, gap_end(map, at));
 	pthread_mutex_unlock(&map->lock);
 }
 
@@ -337,7 +338,7 @@ map_go_on(struct map *map)
 
 /* Whether a status means untried, but to be read later. */
 static bool
-hidden(enum seg_status s)
+status_hidden(enum seg_status s)
 {
 	return s == LATER || s == LAST || s == ASIDE;
 }
@@ -356,7 +357,7 @@ copy_all(struct map *map, struct seg **copy, bool put_off)
 		(*copy)[n] = seg_at(map, p);
 		if ((*copy)[n].status == CLAIMED)
 			(*copy)[n].status = map->from;
-		else if (!put_off && hidden((*copy)[n].status))
+		else if (!put_off && status_hidden((*copy)[n].status))
 			(*copy)[n].status = UNTRIED;
 	}
 	pthread_mutex_unlock(&map->lock);
@@ -378,7 +379,7 @@ map_copy_put_off(struct map *map, struct seg **copy)
 int
 map_settle(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
 {
-	return set(map, off, len, CLAIMED, to);
+	return map_set_range(map, off, len, CLAIMED, to);
 }
 
 void

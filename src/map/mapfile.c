@@ -40,7 +40,7 @@ is_comment(const char *line)
 
 /* Read a number at *s, and skip the blanks after it. */
 static bool
-number(const char **s, uint64_t *value)
+mapfile_number(const char **s, uint64_t *value)
 {
 	char *end;
 
@@ -68,7 +68,7 @@ read_status(struct mapfile *m, const char *s)
 {
 	uint64_t pass = 1;
 
-	if (!number(&s, &m->pos) || !one_of(*s, "?*/-F+G"))
+	if (!mapfile_number(&s, &m->pos) || !one_of(*s, "?*/-F+G"))
 		return false;
 	m->phase = *s++;
 	s += strspn(s, " \t\r");
@@ -76,7 +76,7 @@ read_status(struct mapfile *m, const char *s)
 		m->pass = 1;
 		return true;
 	}
-	if (*s < '1' || *s > '9' || !number(&s, &pass))
+	if (*s < '1' || *s > '9' || !mapfile_number(&s, &pass))
 		return false;
 	m->pass = pass > INT32_MAX ? INT32_MAX : (int64_t)pass;
 	return true;
@@ -104,14 +104,14 @@ mapfile_append(struct mapfile *m, const struct seg *s)
 
 /* Read "pos size status". */
 static const char *
-read_block(struct mapfile *m, const char *s)
+mapfile_read_block(struct mapfile *m, const char *s)
 {
 	uint64_t end = m->n == 0 ? 0 : m->seg[m->n - 1].off +
 	    m->seg[m->n - 1].len;
 	struct seg seg;
 
-	if (!number(&s, &seg.off) || seg.off > INT64_MAX ||
-	    !number(&s, &seg.len))
+	if (!mapfile_number(&s, &seg.off) || seg.off > INT64_MAX ||
+	    !mapfile_number(&s, &seg.len))
 		return "is not a block";
 	if (!one_of(*s, "?*/-+"))
 		return "has an unknown status";
@@ -127,7 +127,7 @@ read_block(struct mapfile *m, const char *s)
 
 /* Keep the text after a mark, of the first such line; false: no memory. */
 static bool
-note(char **to, const char *mark, const char *line)
+mapfile_note(char **to, const char *mark, const char *line)
 {
 	size_t n = strlen(mark);
 
@@ -143,19 +143,20 @@ read_line(struct mapfile *m, char *line, size_t len, bool *have_status)
 	if (strlen(line) != len)
 		return "has a zero byte";
 	line[strcspn(line, "\r\n")] = '\0';
-	if (!note(&m->source, source_mark, line) ||
-	    !note(&m->target, target_mark, line))
+	if (!mapfile_note(&m->source, source_mark, line) ||
+	    !mapfile_note(&m->target, target_mark, line))
 		return no_memory;
 	if (is_comment(line))
 		return NULL;
 	if (*have_status)
-		return read_block(m, line);
+		return mapfile_read_block(m, line);
 	*have_status = true;
 	return read_status(m, line) ? NULL : "is not a status line";
 }
 
 static int
-read_all(struct mapfile *m, FILE *in, const char *path, struct fault *f)
+mapfile_read_lines(struct mapfile *m, FILE *in, const char *path,
+    struct fault *f)
 {
 	const char *wrong = NULL;
 	bool have_status = false;
@@ -207,7 +208,7 @@ mapfile_load(struct mapfile *m, const char *path, struct fault *f)
 		close(fd);
 		return fault_errno(f, ENOMEM, "%s", path);
 	}
-	failed = read_all(m, in, path, f);
+	failed = mapfile_read_lines(m, in, path, f);
 	fclose(in);
 	return failed;
 }
@@ -229,7 +230,7 @@ mapfile_end(const struct mapfile *m)
 }
 
 static void
-write_head(const struct mapfile *m, const char *phase_text, FILE *out)
+mapfile_write_head(const struct mapfile *m, const char *phase_text, FILE *out)
 {
 	time_t now = time(NULL);
 	struct tm tm;
@@ -293,7 +294,7 @@ write_open(struct mapfile_form *form, int fd, int *fresh)
 		close(fd);
 		return ENOMEM;
 	}
-	write_head(form->head, form->phase_text, o.out);
+	mapfile_write_head(form->head, form->phase_text, o.out);
 	form->fill(&o, form->arg);
 	write_last(&o);
 	if (fflush(o.out) != 0 || ferror(o.out) != 0 || fsync(fd) != 0)
@@ -378,7 +379,7 @@ is_empty(const struct names *at)
  * matters more.
  */
 static int
-replace(const struct names *at, bool blank, struct fault *f)
+mapfile_replace(const struct names *at, bool blank, struct fault *f)
 {
 	if (!blank && !is_empty(at)) {
 		unlinkat(at->dir, at->backup, 0);
@@ -398,7 +399,7 @@ mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 	if (names_of(&at, form->dir, path, f) != 0 ||
 	    write_temporary(form, &at, &fresh, f) != 0)
 		return -1;
-	if (replace(&at, form->blank, f) != 0) {
+	if (mapfile_replace(&at, form->blank, f) != 0) {
 		close(fresh);
 		unlinkat(at.dir, at.temporary, 0);
 		return -1;

@@ -31,7 +31,7 @@ enum {
 
 /* Read a piece of a SCSI disk, or of the target of a rescue. */
 static void
-bring(const struct view *v, struct io *io)
+view_bring(const struct view *v, struct io *io)
 {
 	ssize_t n;
 
@@ -47,7 +47,7 @@ bring(const struct view *v, struct io *io)
 
 /* Zero what a rescue has not read, because it is not from the source. */
 static void
-forget(const struct view *v, const struct io *io)
+view_forget(const struct view *v, const struct io *io)
 {
 	uint64_t off, end = io->off + io->done, n;
 
@@ -61,7 +61,7 @@ forget(const struct view *v, const struct io *io)
 
 /* Bytes per read: bpt= may be set because the host accepts no more. */
 static size_t
-piece(const struct view *v, uint32_t block)
+view_piece(const struct view *v, uint32_t block)
 {
 	int64_t bpt = v->ep->spec.bpt;
 	size_t most = PIECE;
@@ -73,10 +73,10 @@ piece(const struct view *v, uint32_t block)
 
 /* Read from "off" to "end" into the file in memory. */
 static int
-copy(const struct view *v, uint64_t off, uint64_t end)
+view_copy(const struct view *v, uint64_t off, uint64_t end)
 {
 	uint32_t block = v->ep->geo.block > 0 ? v->ep->geo.block : SECTOR;
-	size_t most = piece(v, block);
+	size_t most = view_piece(v, block);
 	struct io io = { .op = OP_READ };
 
 	io.buf = page_alloc(PIECE);
@@ -86,8 +86,8 @@ copy(const struct view *v, uint64_t off, uint64_t end)
 	    io.off += io.done) {
 		io.len = end - io.off < most ? (size_t)round_up(end - io.off,
 		    block) : most;
-		bring(v, &io);
-		forget(v, &io);
+		view_bring(v, &io);
+		view_forget(v, &io);
 		if (io.err == 0 && (io.done == 0 || pwrite(v->fd, io.buf,
 		    io.done, (off_t)io.off) != (ssize_t)io.done))
 			io.err = EIO;
@@ -111,7 +111,7 @@ view_fill(const struct view *v, uint64_t off, uint64_t len)
 	if (off >= end)
 		return 0;
 	if (v->sparse)
-		return copy(v, off, end);
+		return view_copy(v, off, end);
 	if (v->ep->is.device)
 		posix_fadvise(v->fd, (off_t)off, (off_t)(end - off),
 		    POSIX_FADV_WILLNEED);

@@ -58,7 +58,7 @@ put_word(FILE *out, const char *name)
  * The blocks that a piece touches, except those shared with the piece before.
  */
 static bool
-blocks(const struct hits *h, size_t i, uint64_t unit, uint64_t *first,
+damage_blocks(const struct hits *h, size_t i, uint64_t unit, uint64_t *first,
     uint64_t *last)
 {
 	const struct seg *s = &h->piece[i], *t = i > 0 ? s - 1 : NULL;
@@ -96,7 +96,7 @@ ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
 		return -1;
 	fputs("i=$(debugfs -c -R 'icheck", out);
 	for (i = 0; i < h->n && !cut; i++) {
-		if (!blocks(h, i, unit, &first, &last))
+		if (!damage_blocks(h, i, unit, &first, &last))
 			continue;
 		for (; first <= last && n < EXT_MOST; first++, n++)
 			fprintf(out, " %llu", (ull)first);
@@ -126,7 +126,7 @@ ntfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 		return -1;
 	fputs("for c in", out);
 	for (i = 0; i < h->n && i < RANGES_MOST; i++)
-		if (blocks(h, i, unit, &first, &last))
+		if (damage_blocks(h, i, unit, &first, &last))
 			fprintf(out, " %llu-%llu", (ull)first, (ull)last);
 	fputs("; do ntfscluster -f -q -c $c ", out);
 	return (int64_t)i;
@@ -144,7 +144,7 @@ xfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 		return -1;
 	fputs("xfs_db -r -c 'blockget -n'", out);
 	for (i = 0; i < h->n && i < RANGES_MOST; i++) {
-		if (!blocks(h, i, unit, &first, &last))
+		if (!damage_blocks(h, i, unit, &first, &last))
 			continue;
 		if (last - first >= RUN_MOST) {
 			last = first + RUN_MOST - 1;
@@ -215,7 +215,7 @@ make_command(struct survey *s, struct hits *h, const unsigned char *head)
 /* --- the areas --------------------------------------------------------- */
 
 static void
-describe(struct survey *s, struct hits *h)
+damage_describe(struct survey *s, struct hits *h)
 {
 	uint64_t at = s->p->dst_off + h->area.off;
 	struct volume v;
@@ -257,7 +257,7 @@ area_at(const struct parts *t, uint64_t off, uint64_t *until)
 }
 
 static void
-add(struct survey *s, const struct seg *lost)
+damage_add(struct survey *s, const struct seg *lost)
 {
 	uint64_t at, end = lost->off + lost->len, until;
 
@@ -274,7 +274,7 @@ add(struct survey *s, const struct seg *lost)
 }
 
 static void
-add_all(struct survey *s)
+damage_add_all(struct survey *s)
 {
 	struct seg *seg, run = { 0, 0, BAD };
 	size_t n = map_copy(s->map, &seg), i;
@@ -286,10 +286,10 @@ add_all(struct survey *s)
 			run.len += seg[i].len;
 			continue;
 		}
-		add(s, &run);
+		damage_add(s, &run);
 		run.len = 0;
 	}
-	add(s, &run);
+	damage_add(s, &run);
 	free(seg);
 }
 
@@ -316,7 +316,7 @@ read_table(struct survey *s, struct damage *d)
 
 /* Set up the areas, without losses. */
 static void
-outline(struct survey *s)
+damage_outline(struct survey *s)
 {
 	struct damage_area *rest = &s->hits[s->parts.n].area;
 	size_t i;
@@ -334,7 +334,7 @@ outline(struct survey *s)
 }
 
 static void
-collect(struct survey *s, struct damage *d)
+damage_collect(struct survey *s, struct damage *d)
 {
 	size_t i;
 
@@ -342,12 +342,12 @@ collect(struct survey *s, struct damage *d)
 	d->area = calloc(s->parts.n + 1, sizeof(*d->area));
 	if (s->hits == NULL || d->area == NULL)
 		return;
-	outline(s);
-	add_all(s);
+	damage_outline(s);
+	damage_add_all(s);
 	for (i = 0; i <= s->parts.n; i++) {
 		if (s->hits[i].area.ranges == 0)
 			continue;
-		describe(s, &s->hits[i]);
+		damage_describe(s, &s->hits[i]);
 		if (!s->hits[i].area.outside)
 			loss_sort(&s->hits[i].area, s->p, s->map);
 		d->area[d->n] = s->hits[i].area;
@@ -370,7 +370,7 @@ damage_make(struct damage *d, const struct plan *p, struct map *map)
 	s.dst.lim.part = 0;
 	s.dst.geo.size = (int64_t)(p->dst_off + p->length);
 	read_table(&s, d);
-	collect(&s, d);
+	damage_collect(&s, d);
 	parts_free(&s.parts);
 	free(s.hits);
 }

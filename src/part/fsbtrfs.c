@@ -33,7 +33,7 @@ static const uint64_t supers[] = { UINT64_C(64) << 10, UINT64_C(64) << 20,
 /* ----------------------------------------------------------- superblock */
 
 static bool
-superblock(struct btrfs *b, uint64_t at)
+btrfs_superblock(struct btrfs *b, uint64_t at)
 {
 	const unsigned char *s = b->super;
 
@@ -50,7 +50,7 @@ superblock(struct btrfs *b, uint64_t at)
 }
 
 static void
-judge(struct btrfs *b)
+btrfs_judge(struct btrfs *b)
 {
 	struct fs_io *io = b->io;
 	const unsigned char *s = b->super;
@@ -76,7 +76,8 @@ judge(struct btrfs *b)
 
 /* The bytes that each stripe of a chunk holds, or 0. */
 static uint64_t
-share(uint64_t length, uint64_t type, uint64_t stripes, uint64_t sub)
+btrfs_stripe_length(uint64_t length, uint64_t type, uint64_t stripes,
+    uint64_t sub)
 {
 	uint64_t parts = 1;
 
@@ -94,7 +95,7 @@ share(uint64_t length, uint64_t type, uint64_t stripes, uint64_t sub)
 }
 
 static void
-add(struct btrfs *b, const struct place *p)
+btrfs_add_free(struct btrfs *b, const struct place *p)
 {
 	struct place *more;
 
@@ -115,7 +116,8 @@ add(struct btrfs *b, const struct place *p)
 
 /* Add a chunk, described by "size" bytes: its stripes on this device. */
 static void
-chunk(struct btrfs *b, uint64_t logical, const unsigned char *c, size_t size)
+btrfs_read_chunk(struct btrfs *b, uint64_t logical, const unsigned char *c,
+    size_t size)
 {
 	uint64_t type, n, i, len;
 	const unsigned char *s;
@@ -127,7 +129,7 @@ chunk(struct btrfs *b, uint64_t logical, const unsigned char *c, size_t size)
 	}
 	n = fs_le(c + C_STRIPES, 2);
 	type = fs_le(c + C_TYPE, 8);
-	len = n == 0 ? 0 : share(fs_le(c + C_LENGTH, 8), type, n,
+	len = n == 0 ? 0 : btrfs_stripe_length(fs_le(c + C_LENGTH, 8), type, n,
 	    fs_le(c + C_SUBSTRIPES, 2));
 	if (len == 0 || C_HEAD + n * STRIPE > size) {
 		b->wrong = true;
@@ -145,7 +147,7 @@ chunk(struct btrfs *b, uint64_t logical, const unsigned char *c, size_t size)
 		if (p.at > b->total || len > b->total - p.at)
 			b->wrong = true;
 		else
-			add(b, &p);
+			btrfs_add_free(b, &p);
 	}
 }
 
@@ -161,13 +163,14 @@ first_chunks(struct btrfs *b)
 		    (size_t)fs_le(p + KEY + C_STRIPES, 2);
 		if (p[K_TYPE] != CHUNK_ITEM || n > left)
 			break;
-		chunk(b, fs_le(p + K_OFFSET, 8), p + KEY, n - KEY);
+		btrfs_read_chunk(b, fs_le(p + K_OFFSET, 8), p + KEY, n - KEY);
 	}
 	b->roots = b->n;
 }
 
 static void
-chunks(struct btrfs *b, const unsigned char *leaf, size_t n, void *arg)
+btrfs_read_chunks(struct btrfs *b, const unsigned char *leaf, size_t n,
+    void *arg)
 {
 	const unsigned char *item = leaf + N_HEAD, *c;
 	size_t size;
@@ -181,7 +184,7 @@ chunks(struct btrfs *b, const unsigned char *leaf, size_t n, void *arg)
 		if (c == NULL)
 			b->wrong = true;
 		else
-			chunk(b, fs_le(item + K_OFFSET, 8), c, size);
+			btrfs_read_chunk(b, fs_le(item + K_OFFSET, 8), c, size);
 	}
 }
 
@@ -196,7 +199,7 @@ by_logical(const void *a, const void *b)
 }
 
 static int
-by_place(const void *a, const void *b)
+btrfs_chunks_order(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
@@ -205,13 +208,13 @@ by_place(const void *a, const void *b)
 
 /* Note what lies between the chunks, which do not overlap. */
 static void
-note(struct btrfs *b)
+btrfs_note_device(struct btrfs *b)
 {
 	uint64_t at = reserved, used = 0;
 	const struct place *p;
 	size_t i;
 
-	qsort(b->place, b->n, sizeof(*b->place), by_place);
+	qsort(b->place, b->n, sizeof(*b->place), btrfs_chunks_order);
 	for (i = 0; i < b->n; i++) {
 		p = &b->place[i];
 		if (p->at < at && i > 0)
@@ -236,7 +239,7 @@ btrfs_super(struct btrfs *b)
 	size_t n = fs_by_copy(b->io) ? sizeof(supers) / sizeof(*supers) : 1;
 	size_t i;
 
-	for (i = fs_by_start(b->io) ? 0 : 1; i < n && !superblock(b,
+	for (i = fs_by_start(b->io) ? 0 : 1; i < n && !btrfs_superblock(b,
 	    supers[i]); i++)
 		;
 	if (i > 0 && i < n)
@@ -254,7 +257,7 @@ btrfs_chunks(struct btrfs *b)
 		return false;
 	first_chunks(b);
 	btrfs_walk(b, fs_le(s + S_CHUNK_ROOT, 8), s[S_CHUNK_LEVEL],
-	    fs_le(s + S_CHUNK_GENERATION, 8), chunks, NULL);
+	    fs_le(s + S_CHUNK_GENERATION, 8), btrfs_read_chunks, NULL);
 	/* The tree lists the chunks of the superblock again. */
 	b->n -= b->roots;
 	if (b->n > 0) {
@@ -275,14 +278,14 @@ btrfs_close(struct btrfs *b)
 }
 
 static void
-read_all(struct btrfs *b)
+btrfs_read(struct btrfs *b)
 {
 	struct fs_io *io = b->io;
 	bool good;
 	size_t i;
 
 	fs_label(io, b->super + S_LABEL, LABEL);
-	judge(b);
+	btrfs_judge(b);
 	if (fs_exact(io) && io->whole)
 		return;
 	fs_note_meta(io, 0, reserved);
@@ -293,7 +296,7 @@ read_all(struct btrfs *b)
 		return;
 	if (b->n > 0) {
 		b->fine = good && btrfs_extents(b);
-		note(b);
+		btrfs_note_device(b);
 	}
 	if (b->n == 0 || b->wrong)
 		fs_doubt(io, FS_DAMAGED, "its chunks cannot be trusted, or "
@@ -312,7 +315,7 @@ fs_read_btrfs(struct fs_io *io)
 	found = btrfs_super(b);
 	if (found) {
 		memcpy(io->map->type, "btrfs", sizeof("btrfs"));
-		read_all(b);
+		btrfs_read(b);
 	}
 	btrfs_close(b);
 	return found;

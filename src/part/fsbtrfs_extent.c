@@ -33,7 +33,7 @@ enum what { IS_FREE, IS_TREE };
 
 /* Note a logical range in all its copies. */
 static void
-note(struct btrfs *b, struct found *x, uint64_t from, uint64_t to,
+btrfs_note_extent(struct btrfs *b, struct found *x, uint64_t from, uint64_t to,
     enum what what)
 {
 	const struct place *p;
@@ -88,7 +88,8 @@ is_tree(struct btrfs *b, const unsigned char *leaf, const unsigned char *item)
 }
 
 static void
-extents(struct btrfs *b, const unsigned char *leaf, size_t n, void *arg)
+btrfs_read_extents(struct btrfs *b, const unsigned char *leaf, size_t n,
+    void *arg)
 {
 	const unsigned char *item = leaf + N_HEAD;
 	struct found *x = arg;
@@ -105,11 +106,11 @@ extents(struct btrfs *b, const unsigned char *leaf, size_t n, void *arg)
 			b->wrong = true;
 			return;
 		}
-		note(b, x, x->at, at, IS_FREE);
+		btrfs_note_extent(b, x, x->at, at, IS_FREE);
 		if (!in_chunk(b, x, at, len))
 			b->wrong = true;
 		if (is_tree(b, leaf, item))
-			note(b, x, at, at + len, IS_TREE);
+			btrfs_note_extent(b, x, at, at + len, IS_TREE);
 		x->at = at + len;
 		x->used += len;
 	}
@@ -119,7 +120,7 @@ extents(struct btrfs *b, const unsigned char *leaf, size_t n, void *arg)
 
 /* Compare a key with that of the root of the extent tree. */
 static int
-compare(const unsigned char *key)
+btrfs_extent_compare(const unsigned char *key)
 {
 	uint64_t owner = fs_le(key, 8), offset = fs_le(key + K_OFFSET, 8);
 
@@ -140,7 +141,7 @@ root_in(struct btrfs *b, const unsigned char *leaf)
 	if (n > (b->node - N_HEAD) / ITEM)
 		return NULL;
 	for (; n > 0; n--, item += ITEM)
-		if (compare(item) == 0) {
+		if (btrfs_extent_compare(item) == 0) {
 			root = btrfs_item(b, leaf, item, &size);
 			return root != NULL && size >= R_LEAST &&
 			    root[R_LEVEL] < LEVELS ? root : NULL;
@@ -150,7 +151,7 @@ root_in(struct btrfs *b, const unsigned char *leaf)
 
 /* Find it in the tree of roots. */
 static const unsigned char *
-root(struct btrfs *b)
+btrfs_extent_root(struct btrfs *b)
 {
 	uint64_t at = fs_le(b->super + S_ROOT, 8);
 	uint64_t generation = fs_le(b->super + S_GENERATION, 8);
@@ -167,7 +168,7 @@ root(struct btrfs *b)
 		if (n == 0 || n > (b->node - N_HEAD) / LINK)
 			return NULL;
 		link = p + N_HEAD;
-		for (; n > 1 && compare(link + LINK) <= 0; n--)
+		for (; n > 1 && btrfs_extent_compare(link + LINK) <= 0; n--)
 			link += LINK;
 		at = fs_le(link + L_PLACE, 8);
 		generation = fs_le(link + L_GENERATION, 8);
@@ -176,7 +177,7 @@ root(struct btrfs *b)
 
 /* Whether chunks do not overlap, except copies of the same one. */
 static bool
-apart(const struct btrfs *b)
+btrfs_groups_apart(const struct btrfs *b)
 {
 	const struct place *p = b->place, *end = p + b->n;
 	size_t copies = 1;
@@ -201,12 +202,13 @@ btrfs_extents(struct btrfs *b)
 	const unsigned char *r;
 	bool good;
 
-	r = fs_le(b->super + S_DEVICES, 8) == 1 && apart(b) ? root(b) : NULL;
+	r = fs_le(b->super + S_DEVICES, 8) == 1 && btrfs_groups_apart(b) ?
+	    btrfs_extent_root(b) : NULL;
 	if (r == NULL)
 		return false;
 	btrfs_walk(b, fs_le(r + R_PLACE, 8), r[R_LEVEL],
-	    fs_le(r + R_GENERATION, 8), extents, &x);
-	note(b, &x, x.at, UINT64_MAX, IS_FREE);
+	    fs_le(r + R_GENERATION, 8), btrfs_read_extents, &x);
+	btrfs_note_extent(b, &x, x.at, UINT64_MAX, IS_FREE);
 	good = !b->wrong && x.used == fs_le(b->super + S_USED, 8);
 	b->wrong = false;
 	if (!good) {

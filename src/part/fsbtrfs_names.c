@@ -113,7 +113,7 @@ turn_into_logical(struct search *s, const struct fs_extents *lost)
 /* --------------------------------------------------------------- trees */
 
 static void
-leaf(struct search *s, const unsigned char *p, item *what)
+btrfs_search_leaf(struct search *s, const unsigned char *p, item *what)
 {
 	const unsigned char *key = p + N_HEAD, *v;
 	size_t n = (size_t)fs_le(p + N_ITEMS, 4), size;
@@ -128,8 +128,8 @@ leaf(struct search *s, const unsigned char *p, item *what)
 
 /* Visit all items of a tree; lost nodes are skipped. */
 static void
-walk(struct search *s, uint64_t at, unsigned level, uint64_t generation,
-    item *what)
+btrfs_search_walk(struct search *s, uint64_t at, unsigned level,
+    uint64_t generation, item *what)
 {
 	struct btrfs *b = s->b;
 	const unsigned char *p, *link;
@@ -141,7 +141,7 @@ walk(struct search *s, uint64_t at, unsigned level, uint64_t generation,
 		return;
 	}
 	if (level == 0) {
-		leaf(s, p, what);
+		btrfs_search_leaf(s, p, what);
 		return;
 	}
 	n = (size_t)fs_le(p + N_ITEMS, 4);
@@ -150,7 +150,7 @@ walk(struct search *s, uint64_t at, unsigned level, uint64_t generation,
 		return;
 	}
 	for (link = p + N_HEAD; n > 0; n--, link += LINK)
-		walk(s, fs_le(link + L_PLACE, 8), level - 1,
+		btrfs_search_walk(s, fs_le(link + L_PLACE, 8), level - 1,
 		    fs_le(link + L_GENERATION, 8), what);
 }
 
@@ -176,7 +176,7 @@ take_tree(struct search *s, const unsigned char *key, const unsigned char *p,
 /* --------------------------------------------------------------- files */
 
 static void
-forget(struct search *s, uint64_t inode)
+btrfs_search_free(struct search *s, uint64_t inode)
 {
 	free(s->name);
 	s->name = NULL;
@@ -185,12 +185,12 @@ forget(struct search *s, uint64_t inode)
 
 /* The last name of an inode is used; its extents follow. */
 static void
-take_name(struct search *s, const unsigned char *key, const unsigned char *p,
-    size_t size)
+btrfs_take_name(struct search *s, const unsigned char *key,
+    const unsigned char *p, size_t size)
 {
 	size_t n = size < REF_NAME ? 0 : (size_t)fs_le(p + REF_LENGTH, 2);
 
-	forget(s, fs_le(key, 8));
+	btrfs_search_free(s, fs_le(key, 8));
 	if (n == 0 || n > size - REF_NAME)
 		return;
 	s->name = fs_text(s->b->io, p + REF_NAME, n);
@@ -199,7 +199,7 @@ take_name(struct search *s, const unsigned char *key, const unsigned char *p,
 
 /* Whether an extent is lost; compressed ones are needed completely. */
 static bool
-is_lost(const struct search *s, const unsigned char *p)
+btrfs_is_lost(const struct search *s, const unsigned char *p)
 {
 	uint64_t at = fs_le(p + X_AT, 8), from = fs_le(p + X_FROM, 8);
 
@@ -220,9 +220,9 @@ take_file(struct search *s, const unsigned char *key, const unsigned char *p,
 	struct fs_hit *hit;
 
 	if (key[K_TYPE] == FILE_REF)
-		take_name(s, key, p, size);
+		btrfs_take_name(s, key, p, size);
 	if (key[K_TYPE] != FILE_EXTENT || size < X_LEAST ||
-	    p[X_KIND] == X_INSIDE || !is_lost(s, p))
+	    p[X_KIND] == X_INSIDE || !btrfs_is_lost(s, p))
 		return;
 	fs_hits_add(&s->hits, id, false);
 	hit = fs_hits_find(&s->hits, id);
@@ -236,7 +236,7 @@ take_file(struct search *s, const unsigned char *key, const unsigned char *p,
 /* --------------------------------------------------------------- paths */
 
 static int
-compare(const unsigned char *key, uint64_t object, unsigned type)
+btrfs_key_compare(const unsigned char *key, uint64_t object, unsigned type)
 {
 	uint64_t is = fs_le(key, 8);
 
@@ -247,8 +247,8 @@ compare(const unsigned char *key, uint64_t object, unsigned type)
 
 /* Find an item of an object and type in a tree; NULL: none. */
 static const unsigned char *
-find(struct btrfs *b, const struct tree *t, uint64_t object, unsigned type,
-    const unsigned char **key, size_t *size)
+btrfs_item_find(struct btrfs *b, const struct tree *t, uint64_t object,
+    unsigned type, const unsigned char **key, size_t *size)
 {
 	uint64_t at = t->at, generation = t->generation;
 	unsigned level = t->level;
@@ -264,13 +264,14 @@ find(struct btrfs *b, const struct tree *t, uint64_t object, unsigned type,
 		if (level == 0)
 			break;
 		link = p + N_HEAD;
-		for (; n > 1 && compare(link + LINK, object, type) <= 0; n--)
+		for (; n > 1 && btrfs_key_compare(link + LINK, object, type) <=
+		    0; n--)
 			link += LINK;
 		at = fs_le(link + L_PLACE, 8);
 		generation = fs_le(link + L_GENERATION, 8);
 	}
 	for (*key = p + N_HEAD; n > 0; n--, *key += ITEM)
-		if (compare(*key, object, type) == 0)
+		if (btrfs_key_compare(*key, object, type) == 0)
 			return btrfs_item(b, p, *key, size);
 	return NULL;
 }
@@ -302,7 +303,7 @@ climb_tree(struct search *s, struct fs_id *id)
 	const unsigned char *key, *p;
 	size_t size, n;
 
-	p = find(s->b, &roots, id->tree, ROOT_BACK, &key, &size);
+	p = btrfs_item_find(s->b, &roots, id->tree, ROOT_BACK, &key, &size);
 	n = p == NULL || size < RB_NAME ? 0 :
 	    (size_t)fs_le(p + RB_LENGTH, 2);
 	if (n == 0 || n > size - RB_NAME)
@@ -314,7 +315,7 @@ climb_tree(struct search *s, struct fs_id *id)
 
 /* The name of a directory, and its parent; NULL if that is unknown. */
 static char *
-climb(void *arg, struct fs_id *id)
+btrfs_climb(void *arg, struct fs_id *id)
 {
 	struct search *s = arg;
 	const struct tree *t = tree_of(s, id->tree);
@@ -323,8 +324,8 @@ climb(void *arg, struct fs_id *id)
 
 	if (id->number == TOP_DIR)
 		return climb_tree(s, id);
-	p = t == NULL ? NULL : find(s->b, t, id->number, FILE_REF, &key,
-	    &size);
+	p = t == NULL ? NULL : btrfs_item_find(s->b, t, id->number, FILE_REF,
+	    &key, &size);
 	n = p == NULL || size < REF_NAME ? 0 :
 	    (size_t)fs_le(p + REF_LENGTH, 2);
 	if (n == 0 || n > size - REF_NAME)
@@ -336,7 +337,7 @@ climb(void *arg, struct fs_id *id)
 /* ----------------------------------------------------------------- all */
 
 static void
-search(struct search *s, const struct fs_extents *lost)
+btrfs_search(struct search *s, const struct fs_extents *lost)
 {
 	struct tree roots = tree_of_roots(s->b);
 	struct fs_id top = { .number = TOP_DIR, .tree = TOP_TREE };
@@ -350,14 +351,15 @@ search(struct search *s, const struct fs_extents *lost)
 	if (s->lost.n == 0 || roots.level >= LEVELS)
 		return;
 	s->b->io->failed = false;	/* the backup was good */
-	walk(s, roots.at, roots.level, roots.generation, take_tree);
+	btrfs_search_walk(s, roots.at, roots.level, roots.generation,
+	    take_tree);
 	for (i = 0; i < s->trees; i++) {
 		s->now = s->tree[i].id;
-		forget(s, 0);
-		walk(s, s->tree[i].at, s->tree[i].level, s->tree[i].generation,
-		    take_file);
+		btrfs_search_free(s, 0);
+		btrfs_search_walk(s, s->tree[i].at, s->tree[i].level,
+		    s->tree[i].generation, take_file);
 	}
-	fs_hits_tell(&s->hits, top, climb, s);
+	fs_hits_tell(&s->hits, top, btrfs_climb, s);
 }
 
 bool
@@ -374,11 +376,11 @@ fs_names_btrfs(struct fs_io *io, const struct fs_extents *lost,
 	s.hits.lost = &s.lost;
 	found = btrfs_super(b) && fs_le(b->super + S_DEVICES, 8) == 1;
 	if (found && btrfs_chunks(b))
-		search(&s, lost);
+		btrfs_search(&s, lost);
 	else if (found)
 		to->more = true;
 	fs_hits_close(&s.hits);
-	forget(&s, 0);
+	btrfs_search_free(&s, 0);
 	free(s.lost.at);
 	free(s.tree);
 	btrfs_close(b);

@@ -19,8 +19,8 @@ btrfs_checked(const struct btrfs *b, const unsigned char *p, size_t size)
 
 /* Whether a node is valid. */
 static bool
-sound(const struct btrfs *b, const unsigned char *p, uint64_t logical,
-    unsigned level, uint64_t generation)
+btrfs_node_sound(const struct btrfs *b, const unsigned char *p,
+    uint64_t logical, unsigned level, uint64_t generation)
 {
 	if (fs_le(p + N_PLACE, 8) != logical || p[N_LEVEL] != level)
 		return false;
@@ -30,7 +30,7 @@ sound(const struct btrfs *b, const unsigned char *p, uint64_t logical,
 
 /* Read a node from one place, if that contains it. */
 static bool
-load(struct btrfs *b, const struct place *from, unsigned char *p,
+btrfs_node_load(struct btrfs *b, const struct place *from, unsigned char *p,
     uint64_t logical)
 {
 	uint64_t in = logical - from->logical;
@@ -42,7 +42,7 @@ load(struct btrfs *b, const struct place *from, unsigned char *p,
 
 /* The index after the last place that may contain it. */
 static size_t
-behind(const struct btrfs *b, uint64_t logical)
+btrfs_items_end(const struct btrfs *b, uint64_t logical)
 {
 	size_t lo = 0, hi = b->n, mid;
 
@@ -63,14 +63,14 @@ btrfs_node(struct btrfs *b, uint64_t logical, unsigned level,
     uint64_t generation)
 {
 	unsigned char *p = b->nodes + (size_t)level * b->node;
-	size_t i = behind(b, logical);
+	size_t i = btrfs_items_end(b, logical);
 	uint64_t first = i == 0 ? 0 : b->place[i - 1].logical;
 
 	for (; i > 0; i--) {
 		if (b->roots == 0 && b->place[i - 1].logical != first)
 			break;
-		if (load(b, &b->place[i - 1], p, logical) &&
-		    sound(b, p, logical, level, generation))
+		if (btrfs_node_load(b, &b->place[i - 1], p, logical) &&
+		    btrfs_node_sound(b, p, logical, level, generation))
 			return p;
 	}
 	return NULL;

@@ -57,7 +57,7 @@ get_sector(struct clusters *c, uint64_t at, unsigned char *to)
 
 /* Lost parts matter only if a chain is followed there. */
 static void
-load(struct clusters *c, struct page *p)
+clusters_load(struct clusters *c, struct page *p)
 {
 	uint64_t at = p->number * PAGE, len = MIN(c->table_size - at, PAGE), i;
 	bool failed = c->io->failed;
@@ -71,7 +71,7 @@ load(struct clusters *c, struct page *p)
 }
 
 static struct page *
-page(struct clusters *c, uint64_t number)
+clusters_page(struct clusters *c, uint64_t number)
 {
 	struct page **p = &c->walk->page[number % PAGES];
 
@@ -82,7 +82,7 @@ page(struct clusters *c, uint64_t number)
 	if (*p == NULL)
 		return NULL;
 	(*p)->number = number;
-	load(c, *p);
+	clusters_load(c, *p);
 	return *p;
 }
 
@@ -96,7 +96,7 @@ is_cluster(const struct clusters *c, uint64_t n)
 
 /* Follow the chain by one cluster. */
 static enum link
-follow(struct clusters *c, uint64_t *cluster)
+clusters_follow(struct clusters *c, uint64_t *cluster)
 {
 	uint64_t at = *cluster * c->bits / 8, next;
 	int bytes = c->bits == 32 ? 4 : 2;
@@ -106,7 +106,7 @@ follow(struct clusters *c, uint64_t *cluster)
 	if (c->walk->steps == 0)
 		return WRONG;
 	c->walk->steps--;
-	in = page(c, at / PAGE);
+	in = clusters_page(c, at / PAGE);
 	at %= PAGE;
 	if (in == NULL || in->lost[at / c->sector] ||
 	    in->lost[(at + (uint64_t)bytes - 1) / c->sector]) {
@@ -123,20 +123,20 @@ follow(struct clusters *c, uint64_t *cluster)
 }
 
 static uint64_t
-place(const struct clusters *c, uint64_t cluster)
+cluster_offset(const struct clusters *c, uint64_t cluster)
 {
 	return c->first + (cluster - 2) * c->cluster;
 }
 
 static bool
-is_lost(const struct clusters *c, uint64_t off, uint64_t len)
+clusters_lost(const struct clusters *c, uint64_t off, uint64_t len)
 {
 	return fs_among(c->lost, off, off + len) > 0;
 }
 
 /* Whether part of a file is lost, or of the chain to it. */
 static bool
-hit(struct clusters *c, const struct clusters_file *f)
+clusters_hit(struct clusters *c, const struct clusters_file *f)
 {
 	uint64_t n = f->first, left = f->size, most;
 	enum link link = NEXT;
@@ -146,14 +146,15 @@ hit(struct clusters *c, const struct clusters_file *f)
 	if (f->together && is_cluster(c, n)) {
 		most = (c->clusters + 2 - n) * c->cluster;
 		c->to->more |= left > most;
-		return is_lost(c, place(c, n), MIN(left, most));
+		return clusters_lost(c, cluster_offset(c, n), MIN(left, most));
 	}
 	for (; is_cluster(c, n) && link == NEXT; left -= c->cluster) {
-		if (is_lost(c, place(c, n), MIN(left, c->cluster)))
+		if (clusters_lost(c, cluster_offset(c, n),
+		    MIN(left, c->cluster)))
 			return true;
 		if (left <= c->cluster)
 			return false;
-		link = follow(c, &n);
+		link = clusters_follow(c, &n);
 	}
 	if (link == LOST)
 		return true;
@@ -165,7 +166,7 @@ hit(struct clusters *c, const struct clusters_file *f)
 /* ---------------------------------------------------------------- names */
 
 static void
-tell(struct clusters *c, size_t directory, const char *name)
+clusters_tell(struct clusters *c, size_t directory, const char *name)
 {
 	struct directory *f = c->walk->directory;
 	struct fs_path path;
@@ -183,7 +184,8 @@ tell(struct clusters *c, size_t directory, const char *name)
 }
 
 static void
-put_off(struct clusters *c, const struct clusters_file *f, const char *name)
+clusters_defer(struct clusters *c, const struct clusters_file *f,
+    const char *name)
 {
 	struct walk *w = c->walk;
 	size_t n = strlen(name) + 1;
@@ -205,17 +207,17 @@ void
 clusters_file(struct clusters *c, const struct clusters_file *f,
     const char *name)
 {
-	if (hit(c, f))
-		tell(c, c->walk->now, name);
+	if (clusters_hit(c, f))
+		clusters_tell(c, c->walk->now, name);
 	if (f->directory)
-		put_off(c, f, name);
+		clusters_defer(c, f, name);
 }
 
 /* ---------------------------------------------------------- directories */
 
 /* List a contiguous range of a directory; false after the last entry. */
 static bool
-range(struct clusters *c, uint64_t off, uint64_t len, bool begins)
+clusters_range(struct clusters *c, uint64_t off, uint64_t len, bool begins)
 {
 	unsigned char *p = c->walk->buf;
 	uint64_t n, i;
@@ -232,7 +234,7 @@ range(struct clusters *c, uint64_t off, uint64_t len, bool begins)
 }
 
 static bool
-visit(struct clusters *c, uint64_t n)
+clusters_visit(struct clusters *c, uint64_t n)
 {
 	unsigned char bit = (unsigned char)(1 << n % 8);
 
@@ -243,22 +245,23 @@ visit(struct clusters *c, uint64_t n)
 }
 
 static void
-directory(struct clusters *c, const struct clusters_file *f)
+clusters_directory(struct clusters *c, const struct clusters_file *f)
 {
 	uint64_t n = f->first, left = f->size;
 	enum link link = NEXT;
 	bool begins = true;
 
 	for (; link == NEXT && left > 0; left -= MIN(left, c->cluster)) {
-		if (!visit(c, n)) {
+		if (!clusters_visit(c, n)) {
 			c->to->more = true;
 			return;
 		}
-		if (!range(c, place(c, n), c->cluster, begins))
+		if (!clusters_range(c, cluster_offset(c, n), c->cluster,
+		    begins))
 			return;
 		begins = false;
 		if (!f->together)
-			link = follow(c, &n);
+			link = clusters_follow(c, &n);
 		else
 			n++;
 	}
@@ -266,24 +269,24 @@ directory(struct clusters *c, const struct clusters_file *f)
 }
 
 static void
-root(struct clusters *c)
+clusters_root(struct clusters *c)
 {
 	struct walk *w = c->walk;
 
 	w->directory[w->n++].at = c->top;
 	if (c->root_size == 0) {
-		if (hit(c, &c->top))
-			tell(c, 0, "");
-		directory(c, &c->top);
+		if (clusters_hit(c, &c->top))
+			clusters_tell(c, 0, "");
+		clusters_directory(c, &c->top);
 		return;
 	}
-	if (is_lost(c, c->root, c->root_size))
-		tell(c, 0, "");
-	range(c, c->root, c->root_size, true);
+	if (clusters_lost(c, c->root, c->root_size))
+		clusters_tell(c, 0, "");
+	clusters_range(c, c->root, c->root_size, true);
 }
 
 static void
-search(struct clusters *c)
+clusters_search_all(struct clusters *c)
 {
 	struct walk *w = c->walk;
 
@@ -293,10 +296,10 @@ search(struct clusters *c)
 	w->steps = 2 * c->clusters + DIRS_MOST;
 	if (c->io->poor)
 		return;
-	root(c);
+	clusters_root(c);
 	for (w->now = 1; w->now < w->n && c->io->budget > 0 &&
 	    c->to->n < FS_NAMES_MOST; w->now++)
-		directory(c, &w->directory[w->now].at);
+		clusters_directory(c, &w->directory[w->now].at);
 	c->to->more |= w->now < w->n;
 }
 
@@ -313,7 +316,7 @@ clusters_search(struct clusters *c)
 	w = c->walk = fs_alloc(c->io, sizeof(*w));
 	if (w == NULL)
 		return;
-	search(c);
+	clusters_search_all(c);
 	for (i = 0; i < PAGES; i++)
 		free(w->page[i]);
 	for (i = 0; i < w->n; i++)

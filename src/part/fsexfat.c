@@ -25,7 +25,7 @@ enum { DEEP_MOST = 64 << 20, WAITING = 1 << 15, LABEL_MOST = 11 };
 /* ------------------------------------------------------------ geometry */
 
 static bool
-geometry(struct exfat *x)
+exfat_geometry(struct exfat *x)
 {
 	const unsigned char *b = x->boot;
 	uint64_t sectors = fs_le(b + B_LENGTH, 8);
@@ -50,7 +50,7 @@ geometry(struct exfat *x)
 
 /* The checksum: figure 1 of the specification. */
 static bool
-checked(struct exfat *x)
+exfat_checksum_right(struct exfat *x)
 {
 	size_t n = (SECTORS - 1) * (size_t)x->sector, i;
 	uint32_t sum = 0;
@@ -67,18 +67,18 @@ checked(struct exfat *x)
 }
 
 static bool
-boot_sector(struct exfat *x, uint64_t at)
+exfat_boot_sector(struct exfat *x, uint64_t at)
 {
-	return fs_get(x->io, at, x->boot, EXFAT_BOOT) == 0 && geometry(x);
+	return fs_get(x->io, at, x->boot, EXFAT_BOOT) == 0 && exfat_geometry(x);
 }
 
 static bool
-backup(struct exfat *x)
+exfat_backup(struct exfat *x)
 {
 	uint32_t sector;
 
 	for (sector = 512; sector <= 4096; sector *= 2)
-		if (boot_sector(x, (uint64_t)SECTORS * sector) &&
+		if (exfat_boot_sector(x, (uint64_t)SECTORS * sector) &&
 		    x->sector == sector)
 			return true;
 	return false;
@@ -86,24 +86,24 @@ backup(struct exfat *x)
 
 /* Find the boot sector or, unless only proof counts, its backup. */
 static bool
-find(struct exfat *x)
+exfat_find_entry(struct exfat *x)
 {
-	if (fs_by_start(x->io) && boot_sector(x, 0))
+	if (fs_by_start(x->io) && exfat_boot_sector(x, 0))
 		return true;
-	if (!fs_by_copy(x->io) || !backup(x))
+	if (!fs_by_copy(x->io) || !exfat_backup(x))
 		return false;
 	fs_doubt(x->io, FS_DAMAGED, "its boot sector is lost");
 	return true;
 }
 
 static void
-judge(struct exfat *x)
+exfat_judge(struct exfat *x)
 {
 	uint64_t flags = fs_le(x->boot + B_FLAGS, 2);
 
 	if (x->heap + x->clusters * x->cluster > x->io->src->length)
 		fs_too_long(x->io);
-	if (fs_exact(x->io) && !checked(x))
+	if (fs_exact(x->io) && !exfat_checksum_right(x))
 		fs_doubt(x->io, FS_DAMAGED, "the checksum of its boot sectors "
 		    "is wrong");
 	if ((flags & DIRTY) != 0)
@@ -115,13 +115,13 @@ judge(struct exfat *x)
 /* --------------------------------------------------------------- chains */
 
 static uint64_t
-place(const struct exfat *x, uint64_t cluster)
+exfat_cluster_offset(const struct exfat *x, uint64_t cluster)
 {
 	return x->heap + (cluster - 2) * x->cluster;
 }
 
 static bool
-visit(struct exfat *x, uint64_t c)
+exfat_visit(struct exfat *x, uint64_t c)
 {
 	unsigned char bit = (unsigned char)(1 << (c % 8));
 
@@ -133,7 +133,7 @@ visit(struct exfat *x, uint64_t c)
 
 /* The next cluster of a chain, or 0. */
 static uint64_t
-follow(struct exfat *x, uint64_t c)
+exfat_follow(struct exfat *x, uint64_t c)
 {
 	unsigned char p[4];
 
@@ -170,9 +170,9 @@ one_entry(struct exfat *x, const unsigned char *p, bool root)
 
 /* List a cluster of a directory; false after its last entry. */
 static bool
-list(struct exfat *x, uint64_t c, bool root)
+exfat_list(struct exfat *x, uint64_t c, bool root)
 {
-	uint64_t off = place(x, c), left = x->cluster, n, i;
+	uint64_t off = exfat_cluster_offset(x, c), left = x->cluster, n, i;
 
 	fs_note_meta(x->io, off, left);
 	for (; left > 0; left -= n, off += n) {
@@ -189,16 +189,16 @@ list(struct exfat *x, uint64_t c, bool root)
 }
 
 static void
-directory(struct exfat *x, struct exfat_dir at, bool root)
+exfat_directory(struct exfat *x, struct exfat_dir at, bool root)
 {
 	uint64_t c = at.first, n = at.clusters;
 
-	while (visit(x, c)) {
-		if (!list(x, c, root) && root && !fs_deep(x->io))
+	while (exfat_visit(x, c)) {
+		if (!exfat_list(x, c, root) && root && !fs_deep(x->io))
 			return;
 		if (at.clusters > 0 && --n == 0)
 			return;
-		c = at.clusters > 0 ? c + 1 : follow(x, c);
+		c = at.clusters > 0 ? c + 1 : exfat_follow(x, c);
 	}
 }
 
@@ -206,9 +206,10 @@ directory(struct exfat *x, struct exfat_dir at, bool root)
 
 /* Take a cluster of the bitmap, which begins at its byte "at". */
 static void
-take_bits(struct exfat *x, uint64_t c, uint64_t at)
+exfat_take_bits(struct exfat *x, uint64_t c, uint64_t at)
 {
-	uint64_t off = place(x, c), left = x->bitmap_size - at, n, last;
+	uint64_t off = exfat_cluster_offset(x, c), left = x->bitmap_size - at,
+	    n, last;
 
 	fs_note_meta(x->io, off, x->cluster);
 	left = left < x->cluster ? left : x->cluster;
@@ -218,13 +219,13 @@ take_bits(struct exfat *x, uint64_t c, uint64_t at)
 		    (size_t)(n + x->sector - 1) / x->sector, 0xff);
 		last = n * 8 < x->clusters - at * 8 ? n * 8 :
 		    x->clusters - at * 8;
-		fs_note_bits(x->io, x->buf, 0, last, place(x, at * 8 + 2),
-		    x->cluster);
+		fs_note_bits(x->io, x->buf, 0, last,
+		    exfat_cluster_offset(x, at * 8 + 2), x->cluster);
 	}
 }
 
 static void
-bitmap(struct exfat *x)
+exfat_bitmap(struct exfat *x)
 {
 	uint64_t need = (x->clusters + 7) / 8, at, c = x->bitmap;
 
@@ -233,10 +234,10 @@ bitmap(struct exfat *x)
 		return;
 	}
 	x->bitmap_size = need;
-	for (at = 0; at < need && visit(x, c); at += x->cluster) {
-		take_bits(x, c, at);
+	for (at = 0; at < need && exfat_visit(x, c); at += x->cluster) {
+		exfat_take_bits(x, c, at);
 		if (at + x->cluster < need)
-			c = follow(x, c);
+			c = exfat_follow(x, c);
 	}
 	if (at < need || x->lost > 0)
 		fs_hurt(x->io, "a part of its bitmap cannot be read");
@@ -247,15 +248,15 @@ note_upcase(struct exfat *x)
 {
 	uint64_t left = x->upcase_size, c = x->upcase;
 
-	for (; left > 0 && visit(x, c); c = follow(x, c)) {
-		fs_note_meta(x->io, place(x, c), x->cluster);
+	for (; left > 0 && exfat_visit(x, c); c = exfat_follow(x, c)) {
+		fs_note_meta(x->io, exfat_cluster_offset(x, c), x->cluster);
 		left -= left < x->cluster ? left : x->cluster;
 	}
 }
 
 /* Not all writers mark it as dirty; nothing that a file has is free. */
 static void
-ask_dirs(struct exfat *x)
+exfat_check_dirs(struct exfat *x)
 {
 	struct fs_names has;
 
@@ -269,31 +270,31 @@ ask_dirs(struct exfat *x)
 }
 
 static void
-walk(struct exfat *x)
+exfat_walk(struct exfat *x)
 {
 	struct exfat_dir root = { .first = (uint32_t)fs_le(x->boot +
 		EXFAT_ROOT, 4) };
 
 	fs_note_meta(x->io, 0, x->heap);
-	directory(x, root, true);
-	bitmap(x);
+	exfat_directory(x, root, true);
+	exfat_bitmap(x);
 	note_upcase(x);
 	while (x->n > 0)
-		directory(x, x->waiting[--x->n], false);
+		exfat_directory(x, x->waiting[--x->n], false);
 	if (fs_contradicts(x->io))
 		fs_doubt(x->io, FS_DAMAGED, "its bitmap calls itself free");
 	if (fs_exact(x->io) && !x->io->whole)
-		ask_dirs(x);
+		exfat_check_dirs(x);
 }
 
 static void
-read_all(struct exfat *x)
+exfat_read(struct exfat *x)
 {
 	x->buf = fs_alloc(x->io, FS_PIECE);
 	x->waiting = fs_alloc(x->io, WAITING * sizeof(*x->waiting));
 	if (x->io->poor)
 		return;
-	judge(x);
+	exfat_judge(x);
 	if (fs_exact(x->io) && x->io->whole)
 		return;
 	if (x->clusters > DEEP_MOST) {
@@ -302,7 +303,7 @@ read_all(struct exfat *x)
 	}
 	x->seen = fs_alloc(x->io, (size_t)(x->clusters + 2) / 8 + 1);
 	if (x->seen != NULL)
-		walk(x);
+		exfat_walk(x);
 }
 
 bool
@@ -310,10 +311,10 @@ fs_read_exfat(struct fs_io *io)
 {
 	struct exfat x = { .io = io };
 
-	if (!find(&x))
+	if (!exfat_find_entry(&x))
 		return false;
 	memcpy(io->map->type, "exfat", sizeof("exfat"));
-	read_all(&x);
+	exfat_read(&x);
 	free(x.buf);
 	free(x.waiting);
 	free(x.seen);
@@ -326,7 +327,7 @@ fs_names_exfat(struct fs_io *io, const struct fs_extents *lost,
 {
 	struct exfat x = { .io = io };
 
-	if (!find(&x))
+	if (!exfat_find_entry(&x))
 		return false;
 	io->failed = false;		/* the backup was good */
 	exfat_hits(&x, lost, to);

@@ -22,7 +22,7 @@ struct set {
 
 /* The checksum: figure 2 of the specification. */
 static bool
-checked(const struct set *s)
+exfat_set_checked(const struct set *s)
 {
 	uint16_t sum = 0;
 	size_t i;
@@ -34,7 +34,7 @@ checked(const struct set *s)
 }
 
 static void
-file(struct clusters *c, const struct set *s)
+exfat_set_file(struct clusters *c, const struct set *s)
 {
 	const unsigned char *stream = s->p + FS_ENTRY;
 	struct clusters_file f = { .first = fs_le(stream + E_FIRST, 4),
@@ -45,7 +45,7 @@ file(struct clusters *c, const struct set *s)
 	char name[FS_NAME_MOST];
 	size_t i, n = stream[N_LENGTH];
 
-	if (s->n < 3 || !checked(s) || stream[0] != E_STREAM ||
+	if (s->n < 3 || !exfat_set_checked(s) || stream[0] != E_STREAM ||
 	    n > (s->n - 2) * N_PART) {
 		c->to->more = true;
 		return;
@@ -58,7 +58,7 @@ file(struct clusters *c, const struct set *s)
 }
 
 static bool
-entry(struct clusters *c, const unsigned char *p, bool begins)
+exfat_set_entry(struct clusters *c, const unsigned char *p, bool begins)
 {
 	struct set *s = c->arg;
 	bool belongs = (p[0] & (E_USED | E_BELONGS)) == (E_USED | E_BELONGS);
@@ -78,7 +78,7 @@ entry(struct clusters *c, const unsigned char *p, bool begins)
 		return true;
 	memcpy(s->p + s->n++ * FS_ENTRY, p, FS_ENTRY);
 	if (s->n == s->all) {
-		file(c, s);
+		exfat_set_file(c, s);
 		s->all = 0;
 	}
 	return true;
@@ -96,7 +96,7 @@ exfat_hits(const struct exfat *x, const struct fs_extents *lost,
 		.clusters = x->clusters,
 		.top = { .first = fs_le(x->boot + EXFAT_ROOT, 4),
 			.size = UINT64_MAX },
-		.entry = entry, .arg = &s };
+		.entry = exfat_set_entry, .arg = &s };
 
 	clusters_search(&c);
 	to->more |= s.all > 0;

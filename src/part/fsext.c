@@ -58,13 +58,13 @@ enum {
 };
 
 static uint32_t
-s32(const struct ext *e, int at)
+ext_field32(const struct ext *e, int at)
 {
 	return (uint32_t)fs_le(e->super + at, 4);
 }
 
 static uint16_t
-s16(const struct ext *e, int at)
+ext_field16(const struct ext *e, int at)
 {
 	return (uint16_t)fs_le(e->super + at, 2);
 }
@@ -73,12 +73,13 @@ s16(const struct ext *e, int at)
 
 /* Read the numbers that everything depends on, and check their ranges. */
 static bool
-geometry(struct ext *e)
+ext_geometry(struct ext *e)
 {
-	uint32_t log = s32(e, S_BLOCK_LOG), cluster = s32(e, S_CLUSTER_LOG);
+	uint32_t log = ext_field32(e, S_BLOCK_LOG), cluster =
+	    ext_field32(e, S_CLUSTER_LOG);
 	uint64_t groups, most;
 
-	if (log > 6 || s32(e, S_FIRST) > 1)
+	if (log > 6 || ext_field32(e, S_FIRST) > 1)
 		return false;
 	e->block = UINT32_C(1024) << log;
 	e->ratio = 1;
@@ -87,16 +88,17 @@ geometry(struct ext *e)
 			return false;
 		e->ratio = UINT32_C(1) << (cluster - log);
 	}
-	e->first = s32(e, S_FIRST);
-	e->blocks = s32(e, S_BLOCKS);
+	e->first = ext_field32(e, S_FIRST);
+	e->blocks = ext_field32(e, S_BLOCKS);
 	e->desc_size = 32;
 	if ((e->incompat & IN_64BIT) != 0) {
-		e->blocks |= (uint64_t)s32(e, S_BLOCKS_HI) << 32;
-		e->desc_size = s16(e, S_DESC_SIZE);
+		e->blocks |= (uint64_t)ext_field32(e, S_BLOCKS_HI) << 32;
+		e->desc_size = ext_field16(e, S_DESC_SIZE);
 	}
-	e->per_group = s32(e, S_PER_GROUP);
-	e->inodes_per = s32(e, S_INODES_PER);
-	e->inode_size = s32(e, S_REVISION) == 0 ? 128 : s16(e, S_INODE_SIZE);
+	e->per_group = ext_field32(e, S_PER_GROUP);
+	e->inodes_per = ext_field32(e, S_INODES_PER);
+	e->inode_size = ext_field32(e, S_REVISION) == 0 ? 128 :
+	    ext_field16(e, S_INODE_SIZE);
 	most = (uint64_t)e->block * 8 * e->ratio;
 	if (e->per_group < 256 || e->per_group > most ||
 	    e->per_group % (8 * e->ratio) != 0 ||
@@ -121,7 +123,7 @@ geometry(struct ext *e)
 }
 
 static void
-type_of(struct ext *e)
+ext_type(struct ext *e)
 {
 	char *type = e->io->map->type;
 
@@ -129,31 +131,31 @@ type_of(struct ext *e)
 	if ((e->ro & ~(uint32_t)RO_OLD) != 0 ||
 	    (e->incompat & ~(uint32_t)(IN_OLD | IN_JOURNAL)) != 0)
 		type[3] = '4';
-	else if ((s32(e, S_COMPAT) & COMPAT_JOURNAL) != 0)
+	else if ((ext_field32(e, S_COMPAT) & COMPAT_JOURNAL) != 0)
 		type[3] = '3';
 }
 
 /* Read a superblock; false if there is none. */
 static bool
-superblock(struct ext *e, uint64_t at)
+ext_superblock(struct ext *e, uint64_t at)
 {
 	if (fs_get(e->io, at, e->super, sizeof(e->super)) != 0 ||
-	    s16(e, S_MAGIC) != MAGIC)
+	    ext_field16(e, S_MAGIC) != MAGIC)
 		return false;
-	e->incompat = s32(e, S_INCOMPAT);
-	e->ro = s32(e, S_RO);
+	e->incompat = ext_field32(e, S_INCOMPAT);
+	e->ro = ext_field32(e, S_RO);
 	e->meta_csum = (e->ro & RO_CSUM) != 0;
-	e->journal = (s32(e, S_COMPAT) & COMPAT_JOURNAL) != 0 ?
-	    s32(e, S_JOURNAL) : 0;
+	e->journal = (ext_field32(e, S_COMPAT) & COMPAT_JOURNAL) != 0 ?
+	    ext_field32(e, S_JOURNAL) : 0;
 	e->desc_csum = e->meta_csum || (e->ro & RO_GDT_CSUM) != 0;
-	e->seed = (e->incompat & IN_SEED) != 0 ? s32(e, S_SEED) :
+	e->seed = (e->incompat & IN_SEED) != 0 ? ext_field32(e, S_SEED) :
 	    fs_crc32c(~UINT32_C(0), e->super + S_UUID, 16);
-	return geometry(e);
+	return ext_geometry(e);
 }
 
 /* For FS_ORDER only: try the backups at their usual places. */
 static bool
-backup(struct ext *e)
+ext_backup(struct ext *e)
 {
 	static const unsigned copies[] = { 1, 3, 5, 7, 9, 25, 27, 49 };
 	uint64_t block;
@@ -161,24 +163,24 @@ backup(struct ext *e)
 
 	for (block = 4096; block >= 1024; block /= 2)
 		for (i = 0; i < sizeof(copies) / sizeof(*copies); i++)
-			if (superblock(e, block * (copies[i] * block * 8 +
+			if (ext_superblock(e, block * (copies[i] * block * 8 +
 			    (block == 1024))) && e->block == block &&
-			    s16(e, S_GROUP) == copies[i])
+			    ext_field16(e, S_GROUP) == copies[i])
 				return true;
 	return false;
 }
 
 static void
-judge(struct ext *e)
+ext_judge(struct ext *e)
 {
 	struct fs_io *io = e->io;
-	unsigned state = s16(e, S_STATE);
+	unsigned state = ext_field16(e, S_STATE);
 
 	if ((e->incompat & ~(uint32_t)IN_KNOWN) != 0 ||
 	    (e->ro & ~(uint32_t)RO_KNOWN) != 0)
 		fs_doubt(io, FS_UNKNOWN, "it has unknown features");
-	if (e->meta_csum && s32(e, S_CSUM) != fs_crc32c(~UINT32_C(0), e->super,
-	    S_CSUM))
+	if (e->meta_csum && ext_field32(e, S_CSUM) !=
+	    fs_crc32c(~UINT32_C(0), e->super, S_CSUM))
 		fs_doubt(io, FS_DAMAGED, "the checksum of its superblock is "
 		    "wrong");
 	if (e->longer)
@@ -221,8 +223,9 @@ has_super(const struct ext *e, uint32_t g)
 {
 	if (g == 0)
 		return true;
-	if ((s32(e, S_COMPAT) & COMPAT_SPARSE2) != 0)
-		return g == s32(e, S_BACKUPS) || g == s32(e, S_BACKUPS + 4);
+	if ((ext_field32(e, S_COMPAT) & COMPAT_SPARSE2) != 0)
+		return g == ext_field32(e, S_BACKUPS) || g ==
+		    ext_field32(e, S_BACKUPS + 4);
 	return g == 1 || (e->ro & RO_SPARSE) == 0 || power_of(g, 3) ||
 	    power_of(g, 5) || power_of(g, 7);
 }
@@ -242,7 +245,7 @@ super_block(const struct ext *e, uint32_t g)
 static uint32_t
 desc_together(const struct ext *e)
 {
-	uint32_t n = s32(e, S_META_BG);
+	uint32_t n = ext_field32(e, S_META_BG);
 
 	return (e->incompat & IN_META_BG) != 0 && n < e->desc_blocks ? n :
 	    e->desc_blocks;
@@ -261,7 +264,8 @@ super_place(const struct ext *e, uint32_t g, uint64_t *n)
 	*n = 0;
 	if (has_super(e, g))
 		*n = 1 + (uint64_t)desc_together(e) +
-		    ((e->incompat & IN_META_BG) == 0 ? s16(e, S_RESERVED) : 0);
+		    ((e->incompat & IN_META_BG) == 0 ?
+		    ext_field16(e, S_RESERVED) : 0);
 	if (i >= desc_together(e) && (in < 2 || in == e->desc_per - 1))
 		*n += 1;
 	if (g == 0 && at != 0) {
@@ -281,14 +285,14 @@ note_super(struct ext *e, uint32_t g)
 }
 
 static uint64_t
-pair(const unsigned char *d, int low, int high, int bytes, bool wide)
+ext_pair(const unsigned char *d, int low, int high, int bytes, bool wide)
 {
 	return fs_le(d + low, bytes) |
 	    (wide ? fs_le(d + high, bytes) << (8 * bytes) : 0);
 }
 
 static uint16_t
-crc16(uint16_t crc, const unsigned char *p, size_t len)
+ext_crc16(uint16_t crc, const unsigned char *p, size_t len)
 {
 	int i;
 
@@ -312,10 +316,10 @@ desc_csum(const struct ext *e, const unsigned char *d, uint32_t g)
 	uint32_t crc;
 
 	if (!e->meta_csum) {
-		old = crc16(0xffff, e->super + S_UUID, 16);
-		old = crc16(old, number, sizeof(number));
-		old = crc16(old, d, D_CSUM);
-		return crc16(old, d + D_CSUM + 2, rest);
+		old = ext_crc16(0xffff, e->super + S_UUID, 16);
+		old = ext_crc16(old, number, sizeof(number));
+		old = ext_crc16(old, d, D_CSUM);
+		return ext_crc16(old, d + D_CSUM + 2, rest);
 	}
 	crc = fs_crc32c(e->seed, number, sizeof(number));
 	crc = fs_crc32c(crc, d, D_CSUM);
@@ -325,18 +329,20 @@ desc_csum(const struct ext *e, const unsigned char *d, uint32_t g)
 
 /* Parse a descriptor; its metadata must lie in the file system. */
 static void
-parse(const struct ext *e, const unsigned char *d, uint32_t g,
+ext_parse(const struct ext *e, const unsigned char *d, uint32_t g,
     struct ext_group *to)
 {
 	bool wide = (e->incompat & IN_64BIT) != 0 && e->desc_size >= 64;
 
 	to->number = g;
-	to->bitmap = pair(d, D_BITMAP, D_HIGH + D_BITMAP, 4, wide);
-	to->inodes = pair(d, D_INODES, D_HIGH + D_INODES, 4, wide);
-	to->table = pair(d, D_TABLE, D_HIGH + D_TABLE, 4, wide);
-	to->free = pair(d, D_FREE, D_FREE_HI, 2, wide);
-	to->unused = e->desc_csum ? pair(d, D_UNUSED, D_UNUSED_HI, 2, wide) : 0;
-	to->csum = (uint32_t)pair(d, D_BITMAP_CSUM, D_BITMAP_CSUM_HI, 2, wide);
+	to->bitmap = ext_pair(d, D_BITMAP, D_HIGH + D_BITMAP, 4, wide);
+	to->inodes = ext_pair(d, D_INODES, D_HIGH + D_INODES, 4, wide);
+	to->table = ext_pair(d, D_TABLE, D_HIGH + D_TABLE, 4, wide);
+	to->free = ext_pair(d, D_FREE, D_FREE_HI, 2, wide);
+	to->unused = e->desc_csum ? ext_pair(d, D_UNUSED, D_UNUSED_HI, 2,
+	    wide) : 0;
+	to->csum = (uint32_t)ext_pair(d, D_BITMAP_CSUM, D_BITMAP_CSUM_HI, 2,
+	    wide);
 	to->csum_mask = wide ? UINT32_MAX : UINT16_MAX;
 	to->empty = e->desc_csum && !e->backup &&
 	    (fs_le(d + D_FLAGS, 2) & BLOCK_UNINIT) != 0;
@@ -368,7 +374,7 @@ note_group(struct ext *e, const struct ext_group *g)
 
 /* Whether the bitmap of a group agrees with its descriptor. */
 static bool
-proven(struct ext *e, const struct ext_group *g, const unsigned char *bits)
+ext_proven(struct ext *e, const struct ext_group *g, const unsigned char *bits)
 {
 	uint64_t clusters = (group_blocks(e, g->number) + e->ratio - 1) /
 	    e->ratio, i, n = 0;
@@ -386,12 +392,13 @@ proven(struct ext *e, const struct ext_group *g, const unsigned char *bits)
 }
 
 static void
-take_bits(struct ext *e, const struct ext_group *g, const unsigned char *bits)
+ext_take_bits(struct ext *e, const struct ext_group *g,
+    const unsigned char *bits)
 {
 	uint64_t at = group_first(e, g->number), n = group_blocks(e, g->number);
 	uint64_t clusters = n / e->ratio;	/* whole clusters only */
 
-	if (fs_exact(e->io) && !proven(e, g, bits)) {
+	if (fs_exact(e->io) && !ext_proven(e, g, bits)) {
 		e->wrong++;
 		return;
 	}
@@ -430,12 +437,12 @@ take_empty(struct ext *e, const struct ext_group *g)
 	set_bits(e, g, g->bitmap, 1);
 	set_bits(e, g, g->inodes, 1);
 	set_bits(e, g, g->table, e->table);
-	take_bits(e, g, e->bits);
+	ext_take_bits(e, g, e->bits);
 }
 
 /* How many groups have contiguous bitmaps on the disk. */
 static size_t
-together(const struct ext *e, const struct ext_group *g, size_t n)
+ext_groups_together(const struct ext *e, const struct ext_group *g, size_t n)
 {
 	size_t i = 1;
 
@@ -458,11 +465,12 @@ take_groups(struct ext *e, const struct ext_group *g, size_t n)
 		} else if (g[i].empty) {
 			take_empty(e, &g[i]);
 		} else {
-			run = together(e, &g[i], n - i);
+			run = ext_groups_together(e, &g[i], n - i);
 			fs_get_units(e->io, g[i].bitmap * e->block, e->bits,
 			    e->block, run, 0xff);
 			for (k = 0; k < run; k++)
-				take_bits(e, &g[i + k], e->bits + k * e->block);
+				ext_take_bits(e, &g[i + k], e->bits + k *
+				    e->block);
 			for (k = 1; k < run; k++)
 				note_group(e, &g[i + k]);
 		}
@@ -505,13 +513,13 @@ ext_group(struct ext *e, uint32_t number, struct ext_group *g)
 {
 	if (number >= e->groups || !read_descs(e, number / e->desc_per))
 		return false;
-	parse(e, e->descs + (size_t)e->desc_size * (number % e->desc_per),
+	ext_parse(e, e->descs + (size_t)e->desc_size * (number % e->desc_per),
 	    number, g);
 	return g->sound;
 }
 
 static void
-groups(struct ext *e)
+ext_read_groups(struct ext *e)
 {
 	struct ext_group g[BATCH];
 	uint32_t i, k, n, at, left;
@@ -528,7 +536,7 @@ groups(struct ext *e)
 		}
 		for (k = 0; k < left; k += n) {
 			for (n = 0; n < BATCH && k + n < left; n++)
-				parse(e, e->descs + (size_t)e->desc_size *
+				ext_parse(e, e->descs + (size_t)e->desc_size *
 				    (k + n), at + k + n, &g[n]);
 			take_groups(e, g, n);
 			if (fs_deep(e->io))
@@ -544,14 +552,14 @@ groups(struct ext *e)
  * and replays what it finds.
  */
 static void
-journal(struct ext *e)
+ext_journal(struct ext *e)
 {
 	uint32_t g = (e->journal - 1) / e->inodes_per;
 	unsigned char head[64];
 	struct ext_group group;
 	uint64_t at = 0;
 
-	if (e->journal == 0 && (s32(e, S_COMPAT) & COMPAT_JOURNAL) != 0)
+	if (e->journal == 0 && (ext_field32(e, S_COMPAT) & COMPAT_JOURNAL) != 0)
 		fs_doubt(e->io, FS_UNKNOWN, "its journal is on another device");
 	if (e->journal == 0)
 		return;
@@ -566,12 +574,12 @@ journal(struct ext *e)
 }
 
 static void
-sum_up(struct ext *e)
+ext_sum_up(struct ext *e)
 {
-	uint64_t said = s32(e, S_FREE);
+	uint64_t said = ext_field32(e, S_FREE);
 
 	if ((e->incompat & IN_64BIT) != 0)
-		said |= (uint64_t)s32(e, S_FREE_HI) << 32;
+		said |= (uint64_t)ext_field32(e, S_FREE_HI) << 32;
 	if (e->wrong > 0)
 		fs_hurt(e->io, "%u of %u block groups cannot be trusted",
 		    e->wrong, e->groups);
@@ -582,16 +590,16 @@ sum_up(struct ext *e)
 }
 
 static void
-read_all(struct ext *e)
+ext_read(struct ext *e)
 {
 	struct fs_io *io = e->io;
 
-	judge(e);
+	ext_judge(e);
 	if (!io->whole && read_descs(e, 0))
-		journal(e);
+		ext_journal(e);
 	if (!io->whole || !fs_exact(io)) {
-		groups(e);
-		sum_up(e);
+		ext_read_groups(e);
+		ext_sum_up(e);
 	}
 }
 
@@ -600,13 +608,13 @@ ext_open(struct ext *e)
 {
 	struct fs_io *io = e->io;
 
-	if (!fs_by_start(io) || !superblock(e, SUPER_AT)) {
-		if (!fs_by_copy(io) || !backup(e))
+	if (!fs_by_start(io) || !ext_superblock(e, SUPER_AT)) {
+		if (!fs_by_copy(io) || !ext_backup(e))
 			return false;
 		e->backup = true;
 		fs_doubt(io, FS_DAMAGED, "its superblock is lost");
 	}
-	type_of(e);
+	ext_type(e);
 	e->descs = fs_alloc(io, e->block);
 	e->bits = fs_alloc(io, FS_PIECE);
 	e->nodes = fs_alloc(io, (size_t)EXT_DEPTH * e->block);
@@ -632,7 +640,7 @@ fs_read_ext(struct fs_io *io)
 		    "another file system");
 	} else if (found) {
 		fs_label(io, e.super + S_LABEL, 16);
-		read_all(&e);
+		ext_read(&e);
 	}
 	ext_close(&e);
 	return found;

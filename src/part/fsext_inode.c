@@ -29,7 +29,7 @@ struct walk {
 
 /* Report a range; false if it is invalid, and so is the list that has it. */
 static bool
-tell(struct walk *w, uint64_t block, uint64_t n, bool data)
+ext_inode_tell(struct walk *w, uint64_t block, uint64_t n, bool data)
 {
 	if (block >= w->e->blocks || n > w->e->blocks - block) {
 		w->wrong = true;
@@ -52,20 +52,21 @@ node_at(struct walk *w, uint64_t block, int depth)
 }
 
 static uint64_t
-child(const unsigned char *entry)
+extent_child(const unsigned char *entry)
 {
 	return fs_le(entry + X_LEAF, 4) | fs_le(entry + X_LEAF_HI, 2) << 32;
 }
 
 static uint64_t
-start(const unsigned char *entry)
+extent_start(const unsigned char *entry)
 {
 	return fs_le(entry + E_START, 4) | fs_le(entry + E_START_HI, 2) << 32;
 }
 
 /* A node of an extent tree at height "depth". */
 static void
-extents(struct walk *w, const unsigned char *node, size_t size, int depth)
+ext_inode_extents(struct walk *w, const unsigned char *node, size_t size,
+    int depth)
 {
 	const unsigned char *entry = node + N_SIZE;
 	size_t n = (size_t)fs_le(node + N_ENTRIES, 2), i;
@@ -78,16 +79,17 @@ extents(struct walk *w, const unsigned char *node, size_t size, int depth)
 	}
 	for (i = 0; i < n; i++, entry += N_SIZE) {
 		if (depth > 0) {
-			if (!tell(w, child(entry), 1, false))
+			if (!ext_inode_tell(w, extent_child(entry), 1, false))
 				return;
 			if ((depth > 1 || w->data) &&
-			    node_at(w, child(entry), depth - 1))
-				extents(w, w->e->nodes + (size_t)(depth - 1) *
-				    w->e->block, w->e->block, depth - 1);
+			    node_at(w, extent_child(entry), depth - 1))
+				ext_inode_extents(w, w->e->nodes +
+				    (size_t)(depth - 1) * w->e->block,
+				    w->e->block, depth - 1);
 		} else if (w->data) {
 			length = fs_le(entry + E_LENGTH, 2);
-			if (!tell(w, start(entry), length > LENGTH_MOST ?
-			    length - LENGTH_MOST : length, true))
+			if (!ext_inode_tell(w, extent_start(entry), length >
+			    LENGTH_MOST ? length - LENGTH_MOST : length, true))
 				return;
 		}
 	}
@@ -95,20 +97,20 @@ extents(struct walk *w, const unsigned char *node, size_t size, int depth)
 
 /* A block of block numbers, "level" above data. */
 static void
-indirect(struct walk *w, uint64_t block, int level)
+ext_inode_indirect(struct walk *w, uint64_t block, int level)
 {
 	const unsigned char *list = w->e->nodes + (size_t)level * w->e->block;
 	bool sound = true;
 	size_t i;
 
-	if (!tell(w, block, 1, false) || (level == 0 && !w->data) ||
+	if (!ext_inode_tell(w, block, 1, false) || (level == 0 && !w->data) ||
 	    !node_at(w, block, level))
 		return;
 	for (i = 0; i < w->e->block && sound; i += 4)
 		if (level == 0)
-			sound = tell(w, fs_le(list + i, 4), 1, true);
+			sound = ext_inode_tell(w, fs_le(list + i, 4), 1, true);
 		else if (fs_le(list + i, 4) != 0)
-			indirect(w, fs_le(list + i, 4), level - 1);
+			ext_inode_indirect(w, fs_le(list + i, 4), level - 1);
 }
 
 bool
@@ -126,19 +128,19 @@ ext_blocks(struct ext *e, const unsigned char *inode, bool data,
 		depth = fs_le(at + N_DEPTH, 2);
 		if (depth >= EXT_DEPTH)
 			return false;
-		extents(&w, at, EXT_I_BLOCK_SIZE, (int)depth);
+		ext_inode_extents(&w, at, EXT_I_BLOCK_SIZE, (int)depth);
 		return !w.wrong;
 	}
 	for (i = 0; i < DIRECT && w.data; i++)
-		tell(&w, fs_le(at + (size_t)i * 4, 4), 1, true);
+		ext_inode_tell(&w, fs_le(at + (size_t)i * 4, 4), 1, true);
 	for (at += (size_t)DIRECT * 4, i = 0; i < LEVELS; i++, at += 4)
 		if (fs_le(at, 4) != 0)
-			indirect(&w, fs_le(at, 4), i);
+			ext_inode_indirect(&w, fs_le(at, 4), i);
 	return !w.wrong;
 }
 
 static void
-note(void *arg, uint64_t block, uint64_t n, bool data)
+ext_inode_note(void *arg, uint64_t block, uint64_t n, bool data)
 {
 	struct ext *e = arg;
 
@@ -147,9 +149,9 @@ note(void *arg, uint64_t block, uint64_t n, bool data)
 }
 
 static void
-inode(struct ext *e, const unsigned char *p, uint32_t ino)
+ext_read_inode(struct ext *e, const unsigned char *p, uint32_t ino)
 {
-	struct walk w = { .e = e, .take = note, .arg = e };
+	struct walk w = { .e = e, .take = ext_inode_note, .arg = e };
 	uint64_t mode = fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND;
 	bool whole;
 
@@ -157,14 +159,14 @@ inode(struct ext *e, const unsigned char *p, uint32_t ino)
 		return;
 	whole = mode == EXT_MODE_DIR || ino == e->journal ||
 	    ino == EXT_INO_RESIZE;
-	tell(&w, fs_le(p + EXT_I_ACL, 4) | fs_le(p + EXT_I_ACL_HI, 2) << 32,
-	    1, false);
+	ext_inode_tell(&w, fs_le(p + EXT_I_ACL, 4) |
+	    fs_le(p + EXT_I_ACL_HI, 2) << 32, 1, false);
 	if (whole || mode == EXT_MODE_FILE)
-		ext_blocks(e, p, whole, note, e);
+		ext_blocks(e, p, whole, ext_inode_note, e);
 }
 
 static void
-table(struct ext *e, const struct ext_group *g)
+ext_inode_table(struct ext *e, const struct ext_group *g)
 {
 	uint32_t n = e->inodes_per - (uint32_t)g->unused, i, k, many;
 	uint32_t ino = g->number * e->inodes_per + 1, most;
@@ -176,7 +178,7 @@ table(struct ext *e, const struct ext_group *g)
 		fs_get_units(e->io, at + (uint64_t)i * e->inode_size, e->bits,
 		    e->inode_size, many, 0);
 		for (k = 0; k < many; k++)
-			inode(e, e->bits + (size_t)k * e->inode_size,
+			ext_read_inode(e, e->bits + (size_t)k * e->inode_size,
 			    ino + i + k);
 	}
 }
@@ -188,7 +190,7 @@ ext_inodes(struct ext *e, const struct ext_group *g, size_t n)
 
 	for (i = 0; i < n; i++)
 		if (g[i].sound)
-			table(e, &g[i]);
+			ext_inode_table(e, &g[i]);
 }
 
 uint64_t
@@ -208,9 +210,9 @@ ext_first_block(struct ext *e, uint64_t table_at, uint32_t index)
 		return 0;
 	for (; depth > 0; depth--) {
 		if (fs_le(entry - N_SIZE, 2) != NODE_MAGIC || !node_at(
-		    &(struct walk){ .e = e }, child(entry), 0))
+		    &(struct walk){ .e = e }, extent_child(entry), 0))
 			return 0;
 		entry = e->nodes + N_SIZE;
 	}
-	return fs_le(entry - N_SIZE, 2) == NODE_MAGIC ? start(entry) : 0;
+	return fs_le(entry - N_SIZE, 2) == NODE_MAGIC ? extent_start(entry) : 0;
 }

@@ -35,7 +35,7 @@ typedef void visit(struct search *, const unsigned char *inode, uint32_t ino,
 /* -------------------------------------------------------------- inodes */
 
 static void
-touch(void *arg, uint64_t block, uint64_t n, bool data)
+ext_touch(void *arg, uint64_t block, uint64_t n, bool data)
 {
 	struct search *s = arg;
 
@@ -53,7 +53,8 @@ has_name(const unsigned char *p, uint32_t ino)
 }
 
 static void
-look_at(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
+ext_look_at_inode(struct search *s, const unsigned char *p, uint32_t ino,
+    uint64_t at)
 {
 	uint64_t mode = fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND;
 	uint64_t beside = fs_le(p + EXT_I_ACL, 4) |
@@ -68,17 +69,17 @@ look_at(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 	if (mode == EXT_MODE_DIR)
 		s->directories[ino / 8] |= (unsigned char)(1 << ino % 8);
 	if (beside > 0 && beside < s->e->blocks)
-		touch(s, beside, 1, true);
+		ext_touch(s, beside, 1, true);
 	if (mode == EXT_MODE_DIR || mode == EXT_MODE_FILE ||
 	    (mode == EXT_MODE_LINK && fs_le(p + EXT_I_SIZE, 4) >= SHORT_LINK))
-		good = ext_blocks(s->e, p, true, touch, s);
+		good = ext_blocks(s->e, p, true, ext_touch, s);
 	s->hits.to->more |= !good && !s->touched;
 	if (s->touched)
 		fs_hits_add(&s->hits, (struct fs_id){ .number = ino }, false);
 }
 
 static bool
-is_dir(const struct search *s, uint32_t ino)
+ext_is_dir(const struct search *s, uint32_t ino)
 {
 	return (s->directories[ino / 8] >> ino % 8 & 1) != 0;
 }
@@ -86,14 +87,14 @@ is_dir(const struct search *s, uint32_t ino)
 static bool
 any_dir(const struct search *s, uint32_t ino, uint32_t n)
 {
-	while (n > 0 && !is_dir(s, ino))
+	while (n > 0 && !ext_is_dir(s, ino))
 		ino++, n--;
 	return n > 0;
 }
 
 /* Visit the inodes of a group; with "directories", only if it has any. */
 static void
-group(struct search *s, const struct ext_group *g, bool directories,
+ext_search_group(struct search *s, const struct ext_group *g, bool directories,
     visit *what)
 {
 	struct ext *e = s->e;
@@ -115,14 +116,14 @@ group(struct search *s, const struct ext_group *g, bool directories,
 }
 
 static void
-each(struct search *s, bool directories, visit *what)
+ext_each_inode(struct search *s, bool directories, visit *what)
 {
 	struct ext_group g;
 	uint32_t i;
 
 	for (i = 0; i < s->e->groups && s->e->io->budget > 0; i++)
 		if (ext_group(s->e, i, &g))
-			group(s, &g, directories, what);
+			ext_search_group(s, &g, directories, what);
 		else
 			s->hits.to->more = true;
 }
@@ -130,7 +131,7 @@ each(struct search *s, bool directories, visit *what)
 /* --------------------------------------------------------- directories */
 
 static bool
-entries(const unsigned char *p, size_t size, fs_entry *tell, void *arg)
+ext_dir_entries(const unsigned char *p, size_t size, fs_entry *tell, void *arg)
 {
 	size_t at, len;
 
@@ -165,13 +166,14 @@ list_blocks(void *arg, uint64_t block, uint64_t n, bool data)
 	for (; data && n > 0 && !l->over; block++, n--)
 		if (fs_get(e->io, block * e->block, l->s->block,
 		    e->block) == 0)
-			l->over = !entries(l->s->block, e->block, l->tell,
-			    l->arg);
+			l->over = !ext_dir_entries(l->s->block, e->block,
+			    l->tell, l->arg);
 }
 
 /* Encrypted names are left out. */
 static void
-list(struct search *s, const unsigned char *inode, fs_entry *tell, void *arg)
+ext_list_dir(struct search *s, const unsigned char *inode, fs_entry *tell,
+    void *arg)
 {
 	struct listing l = { .s = s, .tell = tell, .arg = arg };
 	uint64_t flags = fs_le(inode + EXT_I_FLAGS, 4);
@@ -179,8 +181,8 @@ list(struct search *s, const unsigned char *inode, fs_entry *tell, void *arg)
 	if ((flags & EXT_FLAG_SECRET) != 0)
 		return;
 	if ((flags & EXT_FLAG_INLINE) != 0) {
-		entries(inode + EXT_I_BLOCK + ENTRIES, EXT_I_BLOCK_SIZE -
-		    ENTRIES, tell, arg);
+		ext_dir_entries(inode + EXT_I_BLOCK + ENTRIES,
+		    EXT_I_BLOCK_SIZE - ENTRIES, tell, arg);
 		/* the rest is among the attributes */
 		s->hits.to->more |= fs_le(inode + EXT_I_SIZE, 4) >
 		    EXT_I_BLOCK_SIZE;
@@ -190,20 +192,21 @@ list(struct search *s, const unsigned char *inode, fs_entry *tell, void *arg)
 }
 
 static void
-name_all(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
+ext_name_all(struct search *s, const unsigned char *p, uint32_t ino,
+    uint64_t at)
 {
 	struct fs_dir f = { &s->hits, ino };
 
 	(void)at;
-	if (is_dir(s, ino))
-		list(s, p, fs_entry_hit, &f);
+	if (ext_is_dir(s, ino))
+		ext_list_dir(s, p, fs_entry_hit, &f);
 }
 
 /* --------------------------------------------------------------- paths */
 
 /* Read the necessary part of a directory's inode; false if that is lost. */
 static bool
-dir_inode(struct search *s, uint32_t ino, unsigned char *p)
+ext_dir_inode(struct search *s, uint32_t ino, unsigned char *p)
 {
 	struct ext *e = s->e;
 	struct ext_group g;
@@ -216,20 +219,20 @@ dir_inode(struct search *s, uint32_t ino, unsigned char *p)
 
 /* The name of a directory, and its parent; NULL if that is unknown. */
 static char *
-climb(void *arg, struct fs_id *id)
+ext_climb(void *arg, struct fs_id *id)
 {
 	struct search *s = arg;
 	struct fs_step step = { .io = s->e->io, .number = id->number };
 	unsigned char p[EXT_I_LEAST];
 
-	if (!dir_inode(s, (uint32_t)step.number, p))
+	if (!ext_dir_inode(s, (uint32_t)step.number, p))
 		return NULL;
 	if ((fs_le(p + EXT_I_FLAGS, 4) & EXT_FLAG_INLINE) != 0)
 		step.parent = fs_le(p + EXT_I_BLOCK, 4);
 	else
-		list(s, p, fs_entry_parent, &step);
-	if (dir_inode(s, (uint32_t)step.parent, p))
-		list(s, p, fs_entry_name, &step);
+		ext_list_dir(s, p, fs_entry_parent, &step);
+	if (ext_dir_inode(s, (uint32_t)step.parent, p))
+		ext_list_dir(s, p, fs_entry_name, &step);
 	id->number = step.parent;
 	return step.name;
 }
@@ -237,7 +240,7 @@ climb(void *arg, struct fs_id *id)
 /* ---------------------------------------------------------------- all */
 
 static void
-search(struct search *s)
+ext_search(struct search *s)
 {
 	struct ext *e = s->e;
 	size_t inodes = (size_t)e->groups * e->inodes_per;
@@ -251,11 +254,11 @@ search(struct search *s)
 	if (!fs_hits_open(&s->hits))
 		return;
 	e->io->failed = false;		/* the backup was good */
-	each(s, false, look_at);
+	ext_each_inode(s, false, ext_look_at_inode);
 	if (s->hits.n > 0)
-		each(s, true, name_all);
+		ext_each_inode(s, true, ext_name_all);
 	fs_hits_tell(&s->hits, (struct fs_id){ .number = EXT_INO_ROOT },
-	    climb, s);
+	    ext_climb, s);
 }
 
 bool
@@ -268,7 +271,7 @@ fs_names_ext(struct fs_io *io, const struct fs_extents *lost,
 	bool found = ext_open(&e);
 
 	if (found)
-		search(&s);
+		ext_search(&s);
 	fs_hits_close(&s.hits);
 	free(s.directories);
 	free(s.block);

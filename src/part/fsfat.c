@@ -29,7 +29,7 @@ enum { DEEP_MOST = 64 << 20, WAITING = 1 << 16 };
 /* ------------------------------------------------------------ geometry */
 
 static uint64_t
-either(const unsigned char *b, int at, int bytes, int big)
+fat_either_field(const unsigned char *b, int at, int bytes, int big)
 {
 	uint64_t v = fs_le(b + at, bytes);
 
@@ -38,7 +38,7 @@ either(const unsigned char *b, int at, int bytes, int big)
 
 /* The number of clusters decides which of the three it is. */
 static bool
-geometry(struct fat *f)
+fat_geometry(struct fat *f)
 {
 	const unsigned char *b = f->boot;
 	uint64_t per = b[B_CLUSTER], sectors, most;
@@ -52,12 +52,12 @@ geometry(struct fat *f)
 		return false;
 	f->cluster = per * f->sector;
 	f->fat = fs_le(b + B_RESERVED, 2) * f->sector;
-	f->fat_size = either(b, B_FAT, 2, B_FAT_BIG) * f->sector;
+	f->fat_size = fat_either_field(b, B_FAT, 2, B_FAT_BIG) * f->sector;
 	f->root = f->fat + f->fats * f->fat_size;
 	f->root_size = (fs_le(b + B_ROOT, 2) * FAT_ENTRY + f->sector - 1) /
 	    f->sector * f->sector;
 	f->first = f->root + f->root_size;
-	sectors = either(b, B_SECTORS, 2, B_SECTORS_BIG);
+	sectors = fat_either_field(b, B_SECTORS, 2, B_SECTORS_BIG);
 	if (f->fat_size == 0 || f->first >= sectors * f->sector)
 		return false;
 	f->clusters = (sectors * f->sector - f->first) / f->cluster;
@@ -75,18 +75,18 @@ geometry(struct fat *f)
 }
 
 static bool
-boot_sector(struct fat *f, uint64_t at)
+fat_boot_sector(struct fat *f, uint64_t at)
 {
-	return fs_get(f->io, at, f->boot, FAT_BOOT) == 0 && geometry(f);
+	return fs_get(f->io, at, f->boot, FAT_BOOT) == 0 && fat_geometry(f);
 }
 
 static bool
-backup(struct fat *f)
+fat_backup(struct fat *f)
 {
 	uint32_t sector;
 
 	for (sector = 512; sector <= 4096; sector *= 2)
-		if (boot_sector(f, (uint64_t)BACKUP * sector) &&
+		if (fat_boot_sector(f, (uint64_t)BACKUP * sector) &&
 		    f->bits == 32 && f->sector == sector)
 			return true;
 	return false;
@@ -94,18 +94,18 @@ backup(struct fat *f)
 
 /* Find the boot sector or, unless only proof counts, its backup. */
 static bool
-find(struct fat *f)
+fat_find(struct fat *f)
 {
-	if (fs_by_start(f->io) && boot_sector(f, 0))
+	if (fs_by_start(f->io) && fat_boot_sector(f, 0))
 		return true;
-	if (!fs_by_copy(f->io) || !backup(f))
+	if (!fs_by_copy(f->io) || !fat_backup(f))
 		return false;
 	fs_doubt(f->io, FS_DAMAGED, "its boot sector is lost");
 	return true;
 }
 
 static uint64_t
-place(const struct fat *f, uint64_t cluster)
+fat_cluster_offset(const struct fat *f, uint64_t cluster)
 {
 	return f->first + (cluster - 2) * f->cluster;
 }
@@ -113,7 +113,7 @@ place(const struct fat *f, uint64_t cluster)
 /* --------------------------------------------------------------- tables */
 
 static uint64_t
-entry(const struct fat *f, const unsigned char *table, uint64_t i)
+fat_entry(const struct fat *f, const unsigned char *table, uint64_t i)
 {
 	if (f->bits == 32)
 		return fs_le(table + i * 4, 4) & 0x0fffffff;
@@ -123,7 +123,7 @@ entry(const struct fat *f, const unsigned char *table, uint64_t i)
 }
 
 static void
-judge(struct fat *f)
+fat_judge(struct fat *f)
 {
 	int at = f->bits == 32 ? B_STATE_BIG : B_STATE;
 	unsigned char head[8];
@@ -132,13 +132,14 @@ judge(struct fat *f)
 	if (f->first + f->clusters * f->cluster > f->io->src->length)
 		fs_too_long(f->io);
 	if (fs_get(f->io, f->fat, head, sizeof(head)) != 0 ||
-	    (entry(f, head, 0) & 0xff) != f->boot[B_MEDIA]) {
+	    (fat_entry(f, head, 0) & 0xff) != f->boot[B_MEDIA]) {
 		fs_doubt(f->io, FS_DAMAGED, "the beginning of its FAT is "
 		    "wrong");
 		return;
 	}
 	good = f->bits == 32 ? 3 << 26 : f->bits == 16 ? 3 << 14 : 0;
-	if ((f->boot[at] & IN_USE) != 0 || (entry(f, head, 1) & good) != good)
+	if ((f->boot[at] & IN_USE) != 0 || (fat_entry(f, head, 1) & good) !=
+	    good)
 		fs_doubt(f->io, FS_DIRTY, "it is marked dirty: fsck.fat");
 }
 
@@ -158,7 +159,7 @@ get_piece(struct fat *f, unsigned char *to, uint64_t at, size_t len)
  * both tables; for a guess, the second one is read only if the first cannot be.
  */
 static void
-load(struct fat *f, uint64_t at, size_t len)
+fat_load(struct fat *f, uint64_t at, size_t len)
 {
 	size_t i;
 
@@ -180,21 +181,21 @@ load(struct fat *f, uint64_t at, size_t len)
 
 /* Take the entries "from" to "to" of a piece that begins at entry "begin". */
 static void
-take(struct fat *f, uint64_t begin, uint64_t from, uint64_t to)
+fat_take_table(struct fat *f, uint64_t begin, uint64_t from, uint64_t to)
 {
 	uint64_t i, run;
 
 	for (i = from; i < to; i += run) {
 		for (run = 0; i + run < to &&
-		    entry(f, f->one, i + run - begin) == 0; run++)
+		    fat_entry(f, f->one, i + run - begin) == 0; run++)
 			;
-		fs_note_free(f->io, place(f, i), run * f->cluster);
+		fs_note_free(f->io, fat_cluster_offset(f, i), run * f->cluster);
 		run += run == 0;
 	}
 }
 
 static void
-table(struct fat *f)
+fat_table(struct fat *f)
 {
 	uint64_t last = f->clusters + 2, at, begin, end;
 	uint64_t need = (last * f->bits + 7) / 8;
@@ -203,10 +204,11 @@ table(struct fat *f)
 	need = (need + f->sector - 1) / f->sector * f->sector;
 	for (at = 0; at < need; at += len) {
 		len = need - at < FS_PIECE ? (size_t)(need - at) : FS_PIECE;
-		load(f, at, len);
+		fat_load(f, at, len);
 		begin = at * 8 / f->bits;
 		end = (at + len) * 8 / f->bits;
-		take(f, begin, begin < 2 ? 2 : begin, end < last ? end : last);
+		fat_take_table(f, begin, begin < 2 ? 2 : begin, end < last ?
+		    end : last);
 	}
 	if (f->differ)
 		fs_hurt(f->io, "its two FATs differ: what either calls used is "
@@ -225,7 +227,7 @@ struct directories {		/* a walk that visits each cluster once */
 };
 
 static bool
-visit(struct directories *w, uint64_t c)
+fat_visit(struct directories *w, uint64_t c)
 {
 	unsigned char bit = (unsigned char)(1 << (c % 8));
 
@@ -237,7 +239,7 @@ visit(struct directories *w, uint64_t c)
 
 /* List part of a directory, "len" bytes. */
 static void
-list(struct directories *w, const unsigned char *p, uint64_t len)
+fat_list(struct directories *w, const unsigned char *p, uint64_t len)
 {
 	uint64_t i, c;
 
@@ -253,7 +255,7 @@ list(struct directories *w, const unsigned char *p, uint64_t len)
 
 /* Note a range of a directory, and queue the directories that it lists. */
 static void
-range(struct directories *w, uint64_t off, uint64_t len)
+fat_walk_range(struct directories *w, uint64_t off, uint64_t len)
 {
 	struct fat *f = w->f;
 	uint64_t n;
@@ -262,12 +264,12 @@ range(struct directories *w, uint64_t off, uint64_t len)
 	for (; fs_deep(f->io) && len > 0; off += n, len -= n) {
 		n = len < FS_PIECE ? len : FS_PIECE;
 		if (fs_get(f->io, off, f->one, (size_t)n) == 0)
-			list(w, f->one, n);
+			fat_list(w, f->one, n);
 	}
 }
 
 static uint64_t
-follow(struct fat *f, uint64_t c)
+fat_follow(struct fat *f, uint64_t c)
 {
 	unsigned char p[4] = { 0 };
 	uint64_t at = c * f->bits / 8;
@@ -276,11 +278,11 @@ follow(struct fat *f, uint64_t c)
 		return 0;
 	if (f->bits == 12)
 		return fs_le(p, 2) >> (c & 1 ? 4 : 0) & 0xfff;
-	return entry(f, p, 0);
+	return fat_entry(f, p, 0);
 }
 
 static void
-walk(struct directories *w)
+fat_walk(struct directories *w)
 {
 	struct fat *f = w->f;
 	uint64_t c;
@@ -288,14 +290,15 @@ walk(struct directories *w)
 	if (f->bits == 32)
 		w->waiting[w->n++] = f->first_root;
 	else
-		range(w, f->root, f->root_size);
+		fat_walk_range(w, f->root, f->root_size);
 	while (w->n > 0)
-		for (c = w->waiting[--w->n]; visit(w, c); c = follow(f, c))
-			range(w, place(f, c), f->cluster);
+		for (c = w->waiting[--w->n]; fat_visit(w, c); c =
+		    fat_follow(f, c))
+			fat_walk_range(w, fat_cluster_offset(f, c), f->cluster);
 }
 
 static void
-directories(struct fat *f)
+fat_directories(struct fat *f)
 {
 	struct directories w = { .f = f };
 
@@ -304,13 +307,13 @@ directories(struct fat *f)
 	w.seen = fs_alloc(f->io, (size_t)(f->clusters + 2) / 8 + 1);
 	w.waiting = fs_alloc(f->io, WAITING * sizeof(*w.waiting));
 	if (w.seen != NULL && w.waiting != NULL)
-		walk(&w);
+		fat_walk(&w);
 	free(w.seen);
 	free(w.waiting);
 }
 
 static void
-label(struct fat *f)
+fat_label(struct fat *f)
 {
 	unsigned char text[LABEL + 1] = { 0 };
 	size_t n = LABEL;
@@ -327,7 +330,7 @@ label(struct fat *f)
  * no mark.  So nothing that a file has may be free.
  */
 static void
-ask_dirs(struct fat *f)
+fat_check_dirs(struct fat *f)
 {
 	struct fs_names has;
 
@@ -341,24 +344,24 @@ ask_dirs(struct fat *f)
 }
 
 static void
-read_all(struct fat *f)
+fat_read(struct fat *f)
 {
 	f->one = fs_alloc(f->io, FS_PIECE);
 	f->two = fs_alloc(f->io, FS_PIECE);
 	if (f->one == NULL || f->two == NULL)
 		return;
-	label(f);
-	judge(f);
+	fat_label(f);
+	fat_judge(f);
 	if (fs_exact(f->io) && f->io->whole)
 		return;
 	fs_note_meta(f->io, 0, f->first);
-	table(f);
+	fat_table(f);
 	if ((f->io->how & (FS_META | FS_DEEP)) != 0)
-		directories(f);
+		fat_directories(f);
 	if (fs_contradicts(f->io))
 		fs_doubt(f->io, FS_DAMAGED, "its FAT calls a directory free");
 	if (fs_exact(f->io) && !f->io->whole)
-		ask_dirs(f);
+		fat_check_dirs(f);
 }
 
 bool
@@ -366,10 +369,10 @@ fs_read_fat(struct fs_io *io)
 {
 	struct fat f = { .io = io };
 
-	if (!find(&f))
+	if (!fat_find(&f))
 		return false;
 	memcpy(io->map->type, "vfat", sizeof("vfat"));
-	read_all(&f);
+	fat_read(&f);
 	free(f.one);
 	free(f.two);
 	return true;
@@ -381,7 +384,7 @@ fs_names_fat(struct fs_io *io, const struct fs_extents *lost,
 {
 	struct fat f = { .io = io };
 
-	if (!find(&f))
+	if (!fat_find(&f))
 		return false;
 	io->failed = false;		/* the backup was good */
 	fat_hits(&f, lost, to);

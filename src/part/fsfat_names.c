@@ -37,7 +37,7 @@ struct long_name {
 };
 
 static void
-part(struct long_name *l, const unsigned char *p)
+fat_name_part(struct long_name *l, const unsigned char *p)
 {
 	static const unsigned char at[UNITS] = { 1, 3, 5, 7, 9, 14, 16, 18, 20,
 		22, 24, 28, 30 };
@@ -60,7 +60,7 @@ part(struct long_name *l, const unsigned char *p)
 }
 
 static unsigned char
-checksum(const unsigned char *p)
+fat_name_checksum(const unsigned char *p)
 {
 	unsigned char sum = 0;
 	int i;
@@ -71,7 +71,7 @@ checksum(const unsigned char *p)
 }
 
 static char *
-put(char *to, const unsigned char *p, int n, bool lower)
+fat_put_character(char *to, const unsigned char *p, int n, bool lower)
 {
 	while (n > 0 && p[n - 1] == ' ')
 		n--;
@@ -84,18 +84,20 @@ put(char *to, const unsigned char *p, int n, bool lower)
 static void
 short_name(char *to, const unsigned char *p)
 {
-	char *rest, *dot = put(to, p, BASE, (p[E_CASE] & LOWER_BASE) != 0);
+	char *rest, *dot = fat_put_character(to, p, BASE,
+	    (p[E_CASE] & LOWER_BASE) != 0);
 
 	if (p[0] == FOR_DELETED)
 		*to = (char)FAT_DELETED;
-	rest = put(dot + 1, p + BASE, SHORT - BASE,
+	rest = fat_put_character(dot + 1, p + BASE, SHORT - BASE,
 	    (p[E_CASE] & LOWER_REST) != 0);
 	*dot = '.';
 	*(rest > dot + 1 ? rest : dot) = '\0';
 }
 
 static void
-file(struct clusters *c, const unsigned char *p, const struct long_name *l)
+fat_dir_file(struct clusters *c, const unsigned char *p,
+    const struct long_name *l)
 {
 	struct clusters_file f = { .first = fs_le(p + E_LOW, 2),
 		.size = fs_le(p + E_SIZE, 4),
@@ -106,7 +108,7 @@ file(struct clusters *c, const unsigned char *p, const struct long_name *l)
 		f.first |= fs_le(p + E_HIGH, 2) << 16;
 	if (f.directory)
 		f.size = UINT64_MAX;
-	if (l->units > 0 && l->next == 0 && l->sum == checksum(p))
+	if (l->units > 0 && l->next == 0 && l->sum == fat_name_checksum(p))
 		fs_utf8(name, sizeof(name), l->text, l->units);
 	else
 		short_name(name, p);
@@ -114,7 +116,7 @@ file(struct clusters *c, const unsigned char *p, const struct long_name *l)
 }
 
 static bool
-entry(struct clusters *c, const unsigned char *p, bool begins)
+fat_dir_entry(struct clusters *c, const unsigned char *p, bool begins)
 {
 	struct long_name *l = c->arg;
 
@@ -123,12 +125,12 @@ entry(struct clusters *c, const unsigned char *p, bool begins)
 	if (p[0] == 0)
 		return false;
 	if ((p[E_KIND] & FAT_KINDS) == FAT_LONG && p[0] != FAT_DELETED) {
-		part(l, p);
+		fat_name_part(l, p);
 		return true;
 	}
 	if (p[0] != FAT_DELETED && !fat_dots(p) &&
 	    (p[E_KIND] & FAT_VOLUME) == 0)
-		file(c, p, l);
+		fat_dir_file(c, p, l);
 	l->units = 0;
 	return true;
 }
@@ -146,7 +148,7 @@ fat_hits(const struct fat *f, const struct fs_extents *lost,
 		.cluster = f->cluster, .clusters = f->clusters,
 		.root = f->root, .root_size = f->root_size,
 		.top = { .first = f->first_root, .size = UINT64_MAX },
-		.entry = entry, .arg = &l };
+		.entry = fat_dir_entry, .arg = &l };
 
 	c.table[0] = f->fat;
 	c.table[1] = f->fats == 2 ? f->fat + f->fat_size : 0;

@@ -66,7 +66,7 @@ fs_hits_is(const struct fs_hits *h, uint64_t off, uint64_t len)
 }
 
 static int
-compare(struct fs_id a, struct fs_id b)
+fs_id_compare(struct fs_id a, struct fs_id b)
 {
 	if (a.tree != b.tree)
 		return a.tree < b.tree ? -1 : 1;
@@ -75,13 +75,13 @@ compare(struct fs_id a, struct fs_id b)
 
 /* The first hit that does not come before id. */
 static size_t
-behind(const struct fs_hits *h, struct fs_id id)
+hits_after(const struct fs_hits *h, struct fs_id id)
 {
 	size_t lo = 0, hi = h->n, mid;
 
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (compare(h->hit[mid].id, id) < 0)
+		if (fs_id_compare(h->hit[mid].id, id) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -92,17 +92,18 @@ behind(const struct fs_hits *h, struct fs_id id)
 struct fs_hit *
 fs_hits_find(const struct fs_hits *h, struct fs_id id)
 {
-	size_t i = behind(h, id);
+	size_t i = hits_after(h, id);
 
-	return i < h->n && compare(h->hit[i].id, id) == 0 ? &h->hit[i] : NULL;
+	return i < h->n && fs_id_compare(h->hit[i].id, id) == 0 ? &h->hit[i] :
+	    NULL;
 }
 
 void
 fs_hits_add(struct fs_hits *h, struct fs_id id, bool lost)
 {
-	size_t i = behind(h, id);
+	size_t i = hits_after(h, id);
 
-	if (i < h->n && compare(h->hit[i].id, id) == 0) {
+	if (i < h->n && fs_id_compare(h->hit[i].id, id) == 0) {
 		h->hit[i].lost &= lost;
 		return;
 	}
@@ -178,14 +179,14 @@ fs_names_add(struct fs_io *io, struct fs_names *to, const struct fs_path *p,
 
 /* A file without a name is called "<12>". */
 static void
-number(char *to, size_t room, struct fs_id id)
+hits_put_number(char *to, size_t room, struct fs_id id)
 {
 	snprintf(to, room, "<%" PRIu64 ">", id.number);
 }
 
 /* Report a hit with its path, from the root if that is found. */
 static void
-call(struct fs_hits *h, const struct fs_hit *hit, struct fs_id top,
+hits_report(struct fs_hits *h, const struct fs_hit *hit, struct fs_id top,
     fs_climb *up, void *arg)
 {
 	struct fs_id at = hit->directory, next = at;
@@ -194,14 +195,14 @@ call(struct fs_hits *h, const struct fs_hit *hit, struct fs_id top,
 	bool fits;
 
 	fs_path_begin(&path);
-	if (compare(hit->id, top) == 0) {
+	if (fs_id_compare(hit->id, top) == 0) {
 		fs_path_put(&path, "");
 		at = top;
 	} else if (hit->name == NULL) {
 		at = hit->id;
 	} else {
 		fits = fs_path_put(&path, hit->name);
-		while (fits && compare(at, top) != 0) {
+		while (fits && fs_id_compare(at, top) != 0) {
 			step = up(arg, &next);
 			fits = step != NULL && fs_path_put(&path, step);
 			free(step);
@@ -209,8 +210,8 @@ call(struct fs_hits *h, const struct fs_hit *hit, struct fs_id top,
 				at = next;
 		}
 	}
-	if (compare(at, top) != 0)
-		number(head, sizeof(head), at);
+	if (fs_id_compare(at, top) != 0)
+		hits_put_number(head, sizeof(head), at);
 	fs_names_add(h->io, h->to, &path, head);
 }
 
@@ -221,7 +222,7 @@ fs_hits_tell(struct fs_hits *h, struct fs_id top, fs_climb *up, void *arg)
 
 	for (hit = h->hit; hit < h->hit + h->n; hit++)
 		if (!hit->lost || hit->name != NULL)
-			call(h, hit, top, up, arg);
+			hits_report(h, hit, top, up, arg);
 }
 
 /* --------------------------------------------------------------- text */
@@ -249,7 +250,7 @@ fs_text_utf16(struct fs_io *io, const unsigned char *from, size_t units)
 /* ------------------------------------------------------------- entries */
 
 static bool
-dots(const unsigned char *name, size_t n)
+name_is_dots(const unsigned char *name, size_t n)
 {
 	return n <= 2 && memcmp(name, "..", n) == 0;
 }
@@ -261,7 +262,7 @@ fs_entry_hit(void *arg, uint64_t number, const unsigned char *name, size_t n)
 	struct fs_hit *hit = fs_hits_find(f->hits,
 	    (struct fs_id){ .number = number });
 
-	if (hit != NULL && hit->name == NULL && !dots(name, n))
+	if (hit != NULL && hit->name == NULL && !name_is_dots(name, n))
 		fs_hits_name(hit, fs_text(f->hits->io, name, n),
 		    (struct fs_id){ .number = f->number });
 	return true;
@@ -273,7 +274,7 @@ fs_entry_parent(void *arg, uint64_t number, const unsigned char *name,
 {
 	struct fs_step *step = arg;
 
-	if (n != 2 || !dots(name, n))
+	if (n != 2 || !name_is_dots(name, n))
 		return true;
 	step->parent = number;
 	return false;
@@ -284,7 +285,7 @@ fs_entry_name(void *arg, uint64_t number, const unsigned char *name, size_t n)
 {
 	struct fs_step *step = arg;
 
-	if (number != step->number || dots(name, n))
+	if (number != step->number || name_is_dots(name, n))
 		return true;
 	step->name = fs_text(step->io, name, n);
 	return false;

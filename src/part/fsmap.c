@@ -28,7 +28,7 @@ static const struct kind {
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 static const struct kind *
-kind_of(const char *type)
+fs_kind_named(const char *type)
 {
 	size_t i;
 
@@ -40,7 +40,7 @@ kind_of(const char *type)
 
 /* Forget everything about it. */
 static void
-forget(struct fs_io *io)
+fs_map_forget(struct fs_io *io)
 {
 	fs_map_free(io->map);
 	*io->map = (struct fs_map){ .state = FS_CLEAN,
@@ -50,7 +50,7 @@ forget(struct fs_io *io)
 
 /* Try all kinds.  For a proof exactly one must match. */
 static bool
-any(struct fs_io *io, enum fs_by by)
+fs_any_kind(struct fs_io *io, enum fs_by by)
 {
 	bool found = false;
 	size_t i;
@@ -61,7 +61,7 @@ any(struct fs_io *io, enum fs_by by)
 		    !kinds[i].read(io))
 			continue;
 		if (found) {
-			forget(io);
+			fs_map_forget(io);
 			fs_doubt(io, FS_UNKNOWN, "it looks like two kinds of "
 			    "file system");
 			return true;
@@ -73,10 +73,10 @@ any(struct fs_io *io, enum fs_by by)
 
 /* A copy counts only if the start may be lost: it may be a leftover. */
 static void
-look(struct fs_io *io)
+fs_map_look(struct fs_io *io)
 {
-	if (!any(io, FS_BY_START) && (fs_exact(io) || !io->failed ||
-	    !any(io, FS_BY_COPY)))
+	if (!fs_any_kind(io, FS_BY_START) && (fs_exact(io) || !io->failed ||
+	    !fs_any_kind(io, FS_BY_COPY)))
 		fs_doubt(io, FS_UNKNOWN, "it is no file system that is known");
 }
 
@@ -86,10 +86,10 @@ read_map(struct fs_io *io, const char *type)
 	const struct kind *kind;
 
 	if (type == NULL || *type == '\0') {
-		look(io);
+		fs_map_look(io);
 		return;
 	}
-	kind = kind_of(type);
+	kind = fs_kind_named(type);
 	if (kind == NULL)
 		fs_doubt(io, FS_UNKNOWN, "it is none that can be read");
 	else if (!kind->read(io))

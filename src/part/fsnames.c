@@ -25,7 +25,7 @@ static const struct kind {
 };
 
 static int
-by_name(const void *a, const void *b)
+fs_names_order(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -46,7 +46,8 @@ fs_names_read(const char *type, const struct fs_source *src,
 			to->known = kinds[i].names(&io, lost, to);
 	to->more |= io.failed;
 	if (to->n > 1)
-		qsort((void *)to->name, to->n, sizeof(*to->name), by_name);
+		qsort((void *)to->name, to->n, sizeof(*to->name),
+		    fs_names_order);
 	fs_map_free(&m);
 	return io.poor ? ENOMEM : 0;
 }

@@ -21,7 +21,7 @@ enum {				/* offsets in $Volume and $LogFile */
 /* -------------------------------------------------------------- judging */
 
 static bool
-filled(const unsigned char *p, size_t n, unsigned char with)
+ntfs_log_filled(const unsigned char *p, size_t n, unsigned char with)
 {
 	size_t i;
 
@@ -32,7 +32,7 @@ filled(const unsigned char *p, size_t n, unsigned char with)
 
 /* Whether a restart page says that the log is closed. */
 static bool
-closed(const unsigned char *page)
+ntfs_log_closed(const unsigned char *page)
 {
 	size_t area = (size_t)fs_le(page + L_AREA, 2);
 
@@ -61,13 +61,13 @@ judge_log(struct ntfs *n, unsigned char *r)
 		at = ntfs_place(n, a, (uint64_t)i * L_PAGE);
 		if (at == UINT64_MAX || fs_get(n->io, at, n->buf, L_PAGE) != 0)
 			break;
-		if (filled(n->buf, L_PAGE, 0xff)) {
+		if (ntfs_log_filled(n->buf, L_PAGE, 0xff)) {
 			n->unmarked = true;
 			sound++;
 		} else if (ntfs_mend(n->buf, L_PAGE, "RSTR") ||
 		    ntfs_mend(n->buf, L_PAGE, "CHKD")) {
 			sound++;
-			if (!closed(n->buf))
+			if (!ntfs_log_closed(n->buf))
 				fs_doubt(n->io, FS_DIRTY, "its $LogFile is "
 				    "open: not shut down, or hibernated");
 		}
@@ -100,7 +100,7 @@ judge_volume(struct ntfs *n, unsigned char *r)
 
 /* Take a contiguous part of the bitmap: "bytes" from its byte "at" on. */
 static void
-take_bits(struct ntfs *n, uint64_t off, uint64_t at, uint64_t bytes)
+ntfs_take_bits(struct ntfs *n, uint64_t off, uint64_t at, uint64_t bytes)
 {
 	size_t unit = (size_t)(n->cluster < FS_PIECE ? n->cluster : FS_PIECE);
 	uint64_t len, first, last;
@@ -118,7 +118,7 @@ take_bits(struct ntfs *n, uint64_t off, uint64_t at, uint64_t bytes)
 }
 
 static void
-bitmap(struct ntfs *n, unsigned char *r)
+ntfs_bitmap(struct ntfs *n, unsigned char *r)
 {
 	uint64_t need = (n->clusters + 7) / 8, at = 0, len;
 	const unsigned char *a;
@@ -138,7 +138,7 @@ bitmap(struct ntfs *n, unsigned char *r)
 		if (run.hole)
 			n->lost++;
 		else
-			take_bits(n, run.lcn * n->cluster, at, len);
+			ntfs_take_bits(n, run.lcn * n->cluster, at, len);
 		at += len;
 	}
 	if (n->lost > 0 || at < need)
@@ -198,7 +198,7 @@ note_dirs(struct ntfs *n)
 }
 
 static void
-structures(struct ntfs *n, unsigned char *r)
+ntfs_structures(struct ntfs *n, unsigned char *r)
 {
 	unsigned i;
 
@@ -211,7 +211,7 @@ structures(struct ntfs *n, unsigned char *r)
 }
 
 static void
-read_all(struct ntfs *n)
+ntfs_read(struct ntfs *n)
 {
 	unsigned char r[NTFS_RECORD_MOST];
 
@@ -224,8 +224,8 @@ read_all(struct ntfs *n)
 	judge_log(n, r);
 	if (fs_exact(n->io) && n->io->whole)
 		return;
-	bitmap(n, r);
-	structures(n, r);
+	ntfs_bitmap(n, r);
+	ntfs_structures(n, r);
 	if (fs_contradicts(n->io))
 		fs_doubt(n->io, FS_DAMAGED, "its $Bitmap calls itself free");
 	if (fs_exact(n->io) && n->unmarked && !n->io->whole)
@@ -240,7 +240,7 @@ fs_read_ntfs(struct fs_io *io)
 	if (!ntfs_boot(&n))
 		return false;
 	memcpy(io->map->type, "ntfs", sizeof("ntfs"));
-	read_all(&n);
+	ntfs_read(&n);
 	free(n.part);
 	free(n.buf);
 	return true;

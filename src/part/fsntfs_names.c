@@ -35,7 +35,7 @@ struct search {
 typedef void visit(struct search *, const unsigned char *r, uint64_t number);
 
 static struct fs_id
-reference(const unsigned char *p)
+ntfs_reference(const unsigned char *p)
 {
 	uint64_t v = fs_le(p, 8);
 	struct fs_id id = { .number = v & ((UINT64_C(1) << SEQUENCE) - 1) };
@@ -47,7 +47,7 @@ reference(const unsigned char *p)
 
 /* The file of a record; a file may have several. */
 static struct fs_id
-owner(const unsigned char *r, uint64_t number)
+ntfs_record_owner(const unsigned char *r, uint64_t number)
 {
 	return (struct fs_id){ .number = fs_le(r + R_BASE, 8) != 0 ?
 	    fs_le(r + R_BASE, 6) : number };
@@ -62,14 +62,14 @@ is_system(struct fs_id id)
 /* -------------------------------------------------------------- records */
 
 static void
-look_at(struct search *s, const unsigned char *r, uint64_t number)
+ntfs_look_at_record(struct search *s, const unsigned char *r, uint64_t number)
 {
 	const unsigned char *a = NULL, *last = NULL;
 	struct ntfs *n = s->n;
 	struct ntfs_run run;
 	bool hit = false;
 
-	if (is_system(owner(r, number)))
+	if (is_system(ntfs_record_owner(r, number)))
 		return;
 	while ((a = ntfs_attribute(n, r, a, 0)) != NULL) {
 		last = a;
@@ -83,12 +83,12 @@ look_at(struct search *s, const unsigned char *r, uint64_t number)
 	}
 	s->hits.to->more |= !ntfs_over(n, r, last);
 	if (hit)
-		fs_hits_add(&s->hits, owner(r, number), false);
+		fs_hits_add(&s->hits, ntfs_record_owner(r, number), false);
 }
 
 /* Whether a byte of a record is lost. */
 static bool
-lost(const struct search *s, uint64_t off)
+ntfs_record_lost(const struct search *s, uint64_t off)
 {
 	uint64_t end = off + s->n->record, at, row;
 
@@ -107,7 +107,7 @@ lost(const struct search *s, uint64_t off)
  * Read records from a byte of $MFT on, as many as are contiguous; 0 at its end.
  */
 static size_t
-load(struct search *s, uint64_t off)
+ntfs_records_load(struct search *s, uint64_t off)
 {
 	struct ntfs *n = s->n;
 	uint64_t row, at = ntfs_mft_place(n, off, &row);
@@ -128,27 +128,29 @@ load(struct search *s, uint64_t off)
  * written.
  */
 static bool
-in_use(struct search *s, const unsigned char *r, bool good)
+ntfs_record_in_use(struct search *s, const unsigned char *r, bool good)
 {
 	s->hits.to->more |= !good && fs_le(r, 4) != 0;
 	return good && (fs_le(r + R_FLAGS, 2) & R_IN_USE) != 0;
 }
 
 static void
-each(struct search *s, visit *what, visit *gone)
+ntfs_each_record(struct search *s, visit *what, visit *gone)
 {
 	struct ntfs *n = s->n;
 	unsigned char r[NTFS_RECORD_MOST];
 	uint64_t number = 0, row;
 	size_t many, i;
 
-	while (n->io->budget > 0 && (many = load(s, number * n->record)) > 0)
+	while (n->io->budget > 0 && (many =
+	    ntfs_records_load(s, number * n->record)) > 0)
 		for (i = 0; i < many; i++, number++) {
 			ntfs_mft_place(n, number * n->record, &row);
 			memcpy(r, n->buf + i * n->record, n->record);
-			if (gone != NULL && lost(s, number * n->record))
+			if (gone != NULL &&
+			    ntfs_record_lost(s, number * n->record))
 				gone(s, NULL, number);
-			else if (in_use(s, r, row < n->record ?
+			else if (ntfs_record_in_use(s, r, row < n->record ?
 			    ntfs_record(n, number, r) :
 			    ntfs_mend(r, n->record, "FILE")))
 				what(s, r, number);
@@ -169,7 +171,7 @@ is_gone(struct search *s, const unsigned char *r, uint64_t number)
 
 /* A name of "size" bytes, complete; NULL if there is none. */
 static char *
-text(struct search *s, const unsigned char *f, size_t size)
+ntfs_name_text(struct search *s, const unsigned char *f, size_t size)
 {
 	if (size < F_TEXT || f[F_LENGTH] == 0 ||
 	    f[F_LENGTH] > (size - F_TEXT) / 2)
@@ -197,12 +199,12 @@ name_in(struct ntfs *n, const unsigned char *r, void *arg)
 		f = ntfs_value(a, F_TEXT, &size);
 		if (f == NULL || (c->name != NULL && !c->brief))
 			continue;
-		name = text(c->s, f, size);
+		name = ntfs_name_text(c->s, f, size);
 		if (name == NULL)
 			continue;
 		free(c->name);
 		c->name = name;
-		c->directory = reference(f + F_PARENT);
+		c->directory = ntfs_reference(f + F_PARENT);
 		c->brief = f[F_SPACE] == SPACE_DOS;
 	}
 	return true;
@@ -210,7 +212,7 @@ name_in(struct ntfs *n, const unsigned char *r, void *arg)
 
 /* The name of a record's file, and its directory; NULL if that is lost. */
 static char *
-name_of(struct search *s, const unsigned char *r, uint64_t number,
+ntfs_record_name(struct search *s, const unsigned char *r, uint64_t number,
     struct fs_id *directory)
 {
 	struct called c = { .s = s };
@@ -225,7 +227,7 @@ name_of(struct search *s, const unsigned char *r, uint64_t number,
 
 /* List the entries of an index, and name the files that are hit. */
 static void
-entries(struct search *s, const unsigned char *p, size_t size)
+ntfs_index_entries(struct search *s, const unsigned char *p, size_t size)
 {
 	size_t at = (size_t)fs_le(p + X_FIRST, 4), len, key;
 	size_t used = (size_t)fs_le(p + X_USED, 4);
@@ -242,19 +244,19 @@ entries(struct search *s, const unsigned char *p, size_t size)
 			return;
 		if (key < F_TEXT || p[at + E_KEY + F_SPACE] == SPACE_DOS)
 			continue;
-		id = reference(p + at);
+		id = ntfs_reference(p + at);
 		hit = fs_hits_find(&s->hits, (struct fs_id){ id.number, 0 });
 		name = hit == NULL || hit->name != NULL ? NULL :
-		    text(s, p + at + E_KEY, key);
+		    ntfs_name_text(s, p + at + E_KEY, key);
 		if (name != NULL)
-			fs_hits_name(hit, name, reference(p + at + E_KEY +
+			fs_hits_name(hit, name, ntfs_reference(p + at + E_KEY +
 			    F_PARENT));
 	}
 }
 
 /* List the blocks of an index that are valid. */
 static void
-blocks(struct search *s, const unsigned char *a)
+ntfs_search_blocks(struct search *s, const unsigned char *a)
 {
 	struct ntfs *n = s->n;
 	struct ntfs_run run = ntfs_runs(a);
@@ -268,13 +270,14 @@ blocks(struct search *s, const unsigned char *a)
 		for (; end - off >= n->index; off += n->index)
 			if (fs_get(n->io, off, p, n->index) == 0 &&
 			    ntfs_mend(p, n->index, "INDX"))
-				entries(s, p + X_BLOCK, n->index - X_BLOCK);
+				ntfs_index_entries(s, p + X_BLOCK, n->index -
+				    X_BLOCK);
 	}
 	free(p);
 }
 
 static void
-name_all(struct search *s, const unsigned char *r, uint64_t number)
+ntfs_name_all(struct search *s, const unsigned char *r, uint64_t number)
 {
 	const unsigned char *a = NULL, *v;
 	size_t size;
@@ -282,11 +285,11 @@ name_all(struct search *s, const unsigned char *r, uint64_t number)
 	(void)number;
 	while ((a = ntfs_attribute(s->n, r, a, 0)) != NULL) {
 		if (fs_le(a, 4) == AT_INDEX && a[A_OUTSIDE] != 0)
-			blocks(s, a);
+			ntfs_search_blocks(s, a);
 		v = fs_le(a, 4) == AT_INDEX_ROOT ?
 		    ntfs_value(a, X_ROOT + X_HEAD, &size) : NULL;
 		if (v != NULL && fs_le(v, 4) == AT_NAME)
-			entries(s, v + X_ROOT, size - X_ROOT);
+			ntfs_index_entries(s, v + X_ROOT, size - X_ROOT);
 	}
 }
 
@@ -302,7 +305,7 @@ name_hits(struct search *s)
 	for (hit = s->hits.hit; hit < s->hits.hit + s->hits.n; hit++) {
 		if (hit->lost || !ntfs_record(s->n, hit->id.number, r))
 			continue;
-		name = name_of(s, r, hit->id.number, &directory);
+		name = ntfs_record_name(s, r, hit->id.number, &directory);
 		if (name != NULL)
 			fs_hits_name(hit, name, directory);
 	}
@@ -310,7 +313,7 @@ name_hits(struct search *s)
 
 /* The name of a directory, and its parent; a lost one is a hit itself. */
 static char *
-climb(void *arg, struct fs_id *id)
+ntfs_climb(void *arg, struct fs_id *id)
 {
 	unsigned char r[NTFS_RECORD_MOST];
 	struct search *s = arg;
@@ -321,7 +324,7 @@ climb(void *arg, struct fs_id *id)
 		return (fs_le(r + R_FLAGS, 2) & (R_IN_USE | R_DIR)) ==
 		    (R_IN_USE | R_DIR) &&
 		    fs_le(r + R_SEQUENCE, 2) == id->tree ?
-		    name_of(s, r, id->number, id) : NULL;
+		    ntfs_record_name(s, r, id->number, id) : NULL;
 	hit = fs_hits_find(&s->hits, (struct fs_id){ id->number, 0 });
 	if (hit == NULL || hit->name == NULL)
 		return NULL;
@@ -341,15 +344,15 @@ ntfs_hits(struct ntfs *n, const struct fs_extents *lost, struct fs_names *to)
 	to->more |= !ntfs_mft(n);
 	n->io->failed = false;		/* the backup was good */
 	if (fs_hits_open(&s.hits)) {
-		each(&s, look_at, is_gone);
+		ntfs_each_record(&s, ntfs_look_at_record, is_gone);
 		name_hits(&s);
 		failed = n->io->failed;
 		if (fs_hits_nameless(&s.hits))
-			each(&s, name_all, NULL);
+			ntfs_each_record(&s, ntfs_name_all, NULL);
 		if (!fs_hits_nameless(&s.hits))
 			n->io->failed = failed;
 		fs_hits_tell(&s.hits, (struct fs_id){ .number = N_ROOT },
-		    climb, &s);
+		    ntfs_climb, &s);
 	}
 	fs_hits_close(&s.hits);
 }
@@ -364,7 +367,7 @@ ntfs_ask_files(struct ntfs *n)
 	n->io->failed = false;
 	if (fs_hits_open(&s.hits)) {
 		none.more = !ntfs_mft(n);
-		each(&s, look_at, is_gone);
+		ntfs_each_record(&s, ntfs_look_at_record, is_gone);
 		fs_doubt_files(n->io, s.hits.n, none.more,
 		    "its $Bitmap and its files differ: chkdsk");
 	}

@@ -24,7 +24,7 @@ enum {				/* offsets in an attribute list */
 
 /* A size in clusters, or a negative power of two in bytes; 0 if invalid. */
 static uint32_t
-size_of(const struct ntfs *n, int8_t code)
+ntfs_record_size(const struct ntfs *n, int8_t code)
 {
 	uint64_t size = code > 0 ? (uint64_t)code * n->cluster :
 	    code > -17 ? UINT64_C(1) << -code : 0;
@@ -34,7 +34,7 @@ size_of(const struct ntfs *n, int8_t code)
 }
 
 static bool
-geometry(struct ntfs *n, const unsigned char *b)
+ntfs_geometry(struct ntfs *n, const unsigned char *b)
 {
 	uint64_t sector = fs_le(b + B_SECTOR, 2), per = b[B_CLUSTER];
 
@@ -55,8 +55,8 @@ geometry(struct ntfs *n, const unsigned char *b)
 	n->clusters = fs_clamp(n->io, n->clusters, n->cluster, &n->longer);
 	n->mft = fs_le(b + B_MFT, 8) * n->cluster;
 	n->mirror = fs_le(b + B_MIRROR, 8) * n->cluster;
-	n->record = size_of(n, (int8_t)b[B_RECORD]);
-	n->index = size_of(n, (int8_t)b[B_INDEX]);
+	n->record = ntfs_record_size(n, (int8_t)b[B_RECORD]);
+	n->index = ntfs_record_size(n, (int8_t)b[B_INDEX]);
 	return n->record > 0 && n->record <= NTFS_RECORD_MOST;
 }
 
@@ -67,14 +67,14 @@ ntfs_boot(struct ntfs *n)
 	unsigned char b[BOOT];
 
 	if (fs_by_start(io) && fs_get(io, 0, b, sizeof(b)) == 0 &&
-	    geometry(n, b))
+	    ntfs_geometry(n, b))
 		return true;
 	/* The backup is in the last sector. */
 	if (!fs_by_copy(io) || io->src->length < UINT64_C(2) * BOOT ||
 	    ((fs_get(io, io->src->length - BOOT, b, sizeof(b)) != 0 ||
-	    !geometry(n, b)) && (io->src->length < 4096 ||
+	    !ntfs_geometry(n, b)) && (io->src->length < 4096 ||
 	    fs_get(io, io->src->length - 4096, b, sizeof(b)) != 0 ||
-	    !geometry(n, b))))
+	    !ntfs_geometry(n, b))))
 		return false;
 	fs_doubt(io, FS_DAMAGED, "its boot sector is lost");
 	return true;
@@ -226,7 +226,7 @@ ntfs_system_record(struct ntfs *n, unsigned number, unsigned char *r)
  * fails.
  */
 static unsigned char *
-list(struct ntfs *n, const unsigned char *a, size_t *size)
+ntfs_attribute_list(struct ntfs *n, const unsigned char *a, size_t *size)
 {
 	unsigned char *to = fs_alloc(n->io, LIST_MOST);
 	const unsigned char *v;
@@ -265,7 +265,7 @@ ntfs_others(struct ntfs *n, const unsigned char *r, uint64_t number,
 	uint64_t where;
 	bool good = true;
 
-	p = a == NULL ? NULL : list(n, a, &size);
+	p = a == NULL ? NULL : ntfs_attribute_list(n, a, &size);
 	for (at = 0; p != NULL && good && size - at >= E_LEAST; at += len) {
 		e = p + at;
 		len = (size_t)fs_le(e + E_LENGTH, 2);
@@ -285,7 +285,7 @@ ntfs_others(struct ntfs *n, const unsigned char *r, uint64_t number,
 /* ----------------------------------------------------------------- $MFT */
 
 static uint64_t
-known(const struct ntfs *n)
+ntfs_known_length(const struct ntfs *n)
 {
 	const struct ntfs_part *last = n->part + n->parts;
 
@@ -294,10 +294,10 @@ known(const struct ntfs *n)
 
 /* Add the part of $MFT that a record describes, if it is the next one. */
 static bool
-add_parts(struct ntfs *n, const unsigned char *record, void *arg)
+ntfs_add_parts(struct ntfs *n, const unsigned char *record, void *arg)
 {
 	const unsigned char *a = ntfs_attribute(n, record, NULL, AT_DATA);
-	uint64_t *end = arg, at = known(n), first, len;
+	uint64_t *end = arg, at = ntfs_known_length(n), first, len;
 	struct ntfs_run r;
 
 	if (a == NULL || a[A_OUTSIDE] == 0 ||
@@ -327,9 +327,9 @@ ntfs_mft(struct ntfs *n)
 	n->parts = 0;
 	n->part = fs_alloc(n->io, PARTS_MOST * sizeof(*n->part));
 	return n->part != NULL && ntfs_system_record(n, N_MFT, r) &&
-	    add_parts(n, r, &end) &&
-	    ntfs_others(n, r, N_MFT, AT_DATA, add_parts, &end) &&
-	    n->parts > 0 && known(n) == end;
+	    ntfs_add_parts(n, r, &end) &&
+	    ntfs_others(n, r, N_MFT, AT_DATA, ntfs_add_parts, &end) &&
+	    n->parts > 0 && ntfs_known_length(n) == end;
 }
 
 uint64_t

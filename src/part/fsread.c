@@ -122,7 +122,7 @@ fs_crc32c(uint32_t crc, const void *buf, size_t len)
 /* ------------------------------------------------------------- extents */
 
 static int
-by_place(const void *a, const void *b)
+fs_extents_order(const void *a, const void *b)
 {
 	const struct fs_extent *x = a, *y = b;
 
@@ -131,13 +131,13 @@ by_place(const void *a, const void *b)
 
 /* Sort, and join extents that touch, or are at most "gap" apart. */
 static void
-join(struct fs_extents *e, uint64_t gap)
+fs_extents_join(struct fs_extents *e, uint64_t gap)
 {
 	uint64_t end;
 	size_t i, n = 0;
 
 	if (e->mixed)
-		qsort(e->at, e->n, sizeof(*e->at), by_place);
+		qsort(e->at, e->n, sizeof(*e->at), fs_extents_order);
 	e->mixed = false;
 	for (i = 0; i < e->n; i++) {
 		end = e->at[i].off + e->at[i].len;
@@ -163,7 +163,7 @@ drop_short(struct fs_extents *e)
 
 /* Make room for one more. */
 static int
-make_room(struct fs_extents *e)
+fs_extents_grow(struct fs_extents *e)
 {
 	size_t room = e->room == 0 ? 256 : 2 * e->room;
 	struct fs_extent *at;
@@ -179,7 +179,7 @@ make_room(struct fs_extents *e)
 }
 
 static int
-append(struct fs_extents *e, uint64_t off, uint64_t len)
+fs_extents_append(struct fs_extents *e, uint64_t off, uint64_t len)
 {
 	struct fs_extent *last = e->n > 0 ? &e->at[e->n - 1] : NULL;
 	int err;
@@ -188,7 +188,7 @@ append(struct fs_extents *e, uint64_t off, uint64_t len)
 		last->len += len;
 		return 0;
 	}
-	err = make_room(e);
+	err = fs_extents_grow(e);
 	if (err != 0)
 		return err;
 	if (e->n > 0 && off < e->at[e->n - 1].off)
@@ -205,7 +205,7 @@ next_grain(const struct fs_extents *e)
 
 /* The length of a range within the partition, or 0. */
 static uint64_t
-within(const struct fs_io *io, uint64_t off, uint64_t len)
+fs_io_within(const struct fs_io *io, uint64_t off, uint64_t len)
 {
 	if (off >= io->src->length)
 		return 0;
@@ -217,17 +217,17 @@ fs_note_free(struct fs_io *io, uint64_t off, uint64_t len)
 {
 	struct fs_extents *e = &io->map->free;
 
-	len = within(io, off, len);
+	len = fs_io_within(io, off, len);
 	if (len == 0 || len < e->grain)
 		return;
 	if (e->n >= FREE_MOST) {
-		join(e, 0);
+		fs_extents_join(e, 0);
 		while (e->n > FREE_MOST / 2) {
 			e->grain = next_grain(e);
 			drop_short(e);
 		}
 	}
-	if (append(e, off, len) != 0)
+	if (fs_extents_append(e, off, len) != 0)
 		io->poor = true;
 }
 
@@ -236,17 +236,17 @@ fs_note_meta(struct fs_io *io, uint64_t off, uint64_t len)
 {
 	struct fs_extents *e = &io->map->meta;
 
-	len = within(io, off, len);
+	len = fs_io_within(io, off, len);
 	if (len == 0)
 		return;
 	if (e->n >= META_MOST) {
-		join(e, e->grain);
+		fs_extents_join(e, e->grain);
 		while (e->n > META_MOST / 2) {
 			e->grain = next_grain(e);
-			join(e, e->grain);
+			fs_extents_join(e, e->grain);
 		}
 	}
-	if (append(e, off, len) != 0)
+	if (fs_extents_append(e, off, len) != 0)
 		io->poor = true;
 }
 
@@ -276,7 +276,7 @@ fs_note_bits(struct fs_io *io, const unsigned char *bits, uint64_t first,
 
 /* Subtract "less" from "from"; both are sorted. */
 static int
-subtract(struct fs_extents *from, const struct fs_extents *less)
+fs_extents_subtract(struct fs_extents *from, const struct fs_extents *less)
 {
 	struct fs_extents out = { .grain = from->grain };
 	uint64_t off, end, to;
@@ -290,7 +290,8 @@ subtract(struct fs_extents *from, const struct fs_extents *less)
 		for (j = k; off < end; j++) {
 			to = j < less->n && less->at[j].off < end ?
 			    less->at[j].off : end;
-			if (to > off && append(&out, off, to - off) != 0) {
+			if (to > off &&
+			    fs_extents_append(&out, off, to - off) != 0) {
 				free(out.at);
 				return ENOMEM;
 			}
@@ -310,8 +311,8 @@ fs_contradicts(struct fs_io *io)
 	const struct fs_extents *a = &io->map->free, *b = &io->map->meta;
 	size_t i = 0, k = 0;
 
-	join(&io->map->free, 0);
-	join(&io->map->meta, io->map->meta.grain);
+	fs_extents_join(&io->map->free, 0);
+	fs_extents_join(&io->map->meta, io->map->meta.grain);
 	while (i < a->n && k < b->n)
 		if (a->at[i].off + a->at[i].len <= b->at[k].off)
 			i++;
@@ -328,7 +329,7 @@ fs_take_back(struct fs_io *io, uint64_t off)
 	struct fs_extents *e = &io->map->free;
 	struct fs_extent *last;
 
-	join(e, 0);
+	fs_extents_join(e, 0);
 	while (e->n > 0 && e->at[e->n - 1].off >= off)
 		e->n--;
 	last = e->n > 0 ? &e->at[e->n - 1] : NULL;
@@ -342,9 +343,10 @@ fs_settle(struct fs_io *io)
 	struct fs_map *m = io->map;
 	size_t i;
 
-	join(&m->free, 0);
-	join(&m->meta, 0);
-	if (m->meta.n > 0 && m->free.n > 0 && subtract(&m->free, &m->meta) != 0)
+	fs_extents_join(&m->free, 0);
+	fs_extents_join(&m->meta, 0);
+	if (m->meta.n > 0 && m->free.n > 0 &&
+	    fs_extents_subtract(&m->free, &m->meta) != 0)
 		io->poor = true;
 	m->free_bytes = 0;
 	for (i = 0; i < m->free.n; i++)
@@ -383,7 +385,7 @@ fs_among(const struct fs_extents *e, uint64_t off, uint64_t end)
 
 __attribute__((format(printf, 3, 0)))
 static void
-judge(struct fs_io *io, enum fs_state state, const char *fmt, va_list ap)
+fs_io_judge(struct fs_io *io, enum fs_state state, const char *fmt, va_list ap)
 {
 	struct fs_map *m = io->map;
 
@@ -402,7 +404,7 @@ fs_doubt(struct fs_io *io, enum fs_state state, const char *fmt, ...)
 					 * damage */
 		io->map->state = FS_CLEAN;
 		va_start(ap, fmt);
-		judge(io, state, fmt, ap);
+		fs_io_judge(io, state, fmt, ap);
 		va_end(ap);
 	}
 	io->whole = true;
@@ -414,7 +416,7 @@ fs_hurt(struct fs_io *io, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	judge(io, FS_DAMAGED, fmt, ap);
+	fs_io_judge(io, FS_DAMAGED, fmt, ap);
 	va_end(ap);
 }
 

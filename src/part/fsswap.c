@@ -21,7 +21,7 @@ enum {
 };
 
 static bool
-sleeps(const unsigned char *magic)
+swap_hibernated(const unsigned char *magic)
 {
 	static const char *const known[] = { "S1SUSPEND", "S2SUSPEND",
 		"ULSUSPEND", "LINHIB0001" };
@@ -40,7 +40,7 @@ sleeps(const unsigned char *magic)
  * the machine that made it; 0 if the header is wrong.
  */
 static uint64_t
-pages(const unsigned char *head, uint64_t size, uint64_t length)
+swap_pages(const unsigned char *head, uint64_t size, uint64_t length)
 {
 	bool big = head[VERSION] == 0;
 	uint64_t version = big ? fs_be(head + VERSION, 4) :
@@ -51,14 +51,14 @@ pages(const unsigned char *head, uint64_t size, uint64_t length)
 }
 
 static void
-take(struct fs_io *io, const unsigned char *head, const unsigned char *magic,
-    uint64_t size)
+swap_take(struct fs_io *io, const unsigned char *head,
+    const unsigned char *magic, uint64_t size)
 {
-	uint64_t n = pages(head, size, io->src->length);
+	uint64_t n = swap_pages(head, size, io->src->length);
 
 	memcpy(io->map->type, "swap", sizeof("swap"));
 	fs_note_meta(io, 0, size);
-	if (sleeps(magic)) {
+	if (swap_hibernated(magic)) {
 		fs_doubt(io, FS_DIRTY, "a hibernated system lies in it");
 		return;
 	}
@@ -83,11 +83,12 @@ fs_read_swap(struct fs_io *io)
 		if (fs_get(io, size - MAGIC, magic, MAGIC) != 0)
 			return false;
 		if (memcmp(magic, "SWAPSPACE2", MAGIC) != 0 &&
-		    memcmp(magic, "SWAP-SPACE", MAGIC) != 0 && !sleeps(magic))
+		    memcmp(magic, "SWAP-SPACE", MAGIC) != 0 &&
+		    !swap_hibernated(magic))
 			continue;
 		if (fs_get(io, 0, head, sizeof(head)) != 0)
 			return false;
-		take(io, head, magic, size);
+		swap_take(io, head, magic, size);
 		return true;
 	}
 	return false;

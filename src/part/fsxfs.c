@@ -42,7 +42,7 @@ struct group {			/* the state while reading its tree */
 
 /* Whether a sector or block has the right checksum, which is little endian. */
 static bool
-checked(unsigned char *p, size_t size, int at)
+xfs_checksum_right(unsigned char *p, size_t size, int at)
 {
 	uint32_t want = (uint32_t)fs_le(p + at, 4);
 
@@ -53,7 +53,7 @@ checked(unsigned char *p, size_t size, int at)
 /* ----------------------------------------------------------- superblock */
 
 static bool
-geometry(struct xfs *x, const unsigned char *s)
+xfs_geometry(struct xfs *x, const unsigned char *s)
 {
 	unsigned version = (unsigned)fs_be(s + S_VERSION, 2) & 15;
 
@@ -95,14 +95,14 @@ geometry(struct xfs *x, const unsigned char *s)
 }
 
 static bool
-superblock(struct xfs *x, unsigned char *s, uint64_t at)
+xfs_superblock(struct xfs *x, unsigned char *s, uint64_t at)
 {
-	return fs_get(x->io, at, s, XFS_BASIC) == 0 && geometry(x, s) &&
+	return fs_get(x->io, at, s, XFS_BASIC) == 0 && xfs_geometry(x, s) &&
 	    fs_get(x->io, at, s, x->sector) == 0;
 }
 
 static void
-judge(struct xfs *x, unsigned char *s)
+xfs_judge(struct xfs *x, unsigned char *s)
 {
 	uint32_t incompat = (uint32_t)fs_be(s + S_INCOMPAT, 4);
 
@@ -117,7 +117,7 @@ judge(struct xfs *x, unsigned char *s)
 	else if ((incompat & ~(uint32_t)IN_KNOWN) != 0 ||
 	    (fs_be(s + S_RO, 4) & ~(uint64_t)RO_KNOWN) != 0)
 		fs_doubt(x->io, FS_UNKNOWN, "it has unknown features");
-	if (fs_exact(x->io) && !checked(s, x->sector, S_CSUM))
+	if (fs_exact(x->io) && !xfs_checksum_right(s, x->sector, S_CSUM))
 		fs_doubt(x->io, FS_DAMAGED, "the checksum of its superblock "
 		    "is wrong");
 }
@@ -142,7 +142,7 @@ take_free(void *arg, const unsigned char *record)
 
 /* Read and check the header of a group. */
 static bool
-header(struct xfs *x, uint32_t ag, unsigned char *f)
+xfs_group_header(struct xfs *x, uint32_t ag, unsigned char *f)
 {
 	if (fs_get(x->io, xfs_place(x, ag, 0) + x->sector, f, x->sector) != 0 ||
 	    memcmp(f, "XAGF", 4) != 0)
@@ -150,11 +150,11 @@ header(struct xfs *x, uint32_t ag, unsigned char *f)
 	return !fs_exact(x->io) || (fs_be(f + F_VERSION, 4) == 1 &&
 	    fs_be(f + F_NUMBER, 4) == ag &&
 	    fs_be(f + F_LENGTH, 4) == xfs_ag_length(x, ag) &&
-	    (!x->v5 || checked(f, x->sector, F_CSUM)));
+	    (!x->v5 || xfs_checksum_right(f, x->sector, F_CSUM)));
 }
 
 static void
-group(struct xfs *x, uint32_t ag)
+xfs_read_group(struct xfs *x, uint32_t ag)
 {
 	struct group g = { .x = x, .ag = ag, .next = 1 };
 	const struct xfs_tree by_place = { .magic = { "ABTB", "AB3B" },
@@ -167,7 +167,7 @@ group(struct xfs *x, uint32_t ag)
 
 	fs_note_meta(x->io, xfs_place(x, ag, 0),
 	    (uint64_t)HEADERS * x->sector);
-	is = header(x, ag, f);
+	is = xfs_group_header(x, ag, f);
 	if (is)
 		sound = xfs_tree(x, &by_place, ag, (uint32_t)fs_be(f + F_ROOT,
 		    4), (uint32_t)fs_be(f + F_LEVELS, 4)) &&
@@ -186,16 +186,16 @@ group(struct xfs *x, uint32_t ag)
 }
 
 static void
-read_all(struct xfs *x, unsigned char *s)
+xfs_read(struct xfs *x, unsigned char *s)
 {
 	uint32_t ag;
 
-	judge(x, s);
+	xfs_judge(x, s);
 	xfs_judge_log(x);
 	if (fs_exact(x->io) && x->io->whole)
 		return;
 	for (ag = 0; ag < x->ags && x->io->budget > 0; ag++)
-		group(x, ag);
+		xfs_read_group(x, ag);
 	if (ag < x->ags)
 		x->wrong += x->ags - ag;
 	if (x->wrong > 0)
@@ -208,7 +208,7 @@ read_all(struct xfs *x, unsigned char *s)
 
 /* For FS_ORDER only: the second group begins with a backup; find it. */
 static bool
-backup(struct xfs *x, unsigned char *s)
+xfs_backup(struct xfs *x, unsigned char *s)
 {
 	static const unsigned parts[] = { 4, 8, 16, 32, 64 };
 	uint64_t block, at;
@@ -219,7 +219,7 @@ backup(struct xfs *x, unsigned char *s)
 			/* mkfs.xfs rounds so that all groups fit */
 			at = (x->io->src->length / block + parts[i] - 1) /
 			    parts[i] * block;
-			if (superblock(x, s, at) &&
+			if (xfs_superblock(x, s, at) &&
 			    (uint64_t)x->ag_blocks * x->block == at)
 				return true;
 		}
@@ -229,8 +229,8 @@ backup(struct xfs *x, unsigned char *s)
 bool
 xfs_open(struct xfs *x, unsigned char *s)
 {
-	if (!fs_by_start(x->io) || !superblock(x, s, 0)) {
-		if (!fs_by_copy(x->io) || !backup(x, s))
+	if (!fs_by_start(x->io) || !xfs_superblock(x, s, 0)) {
+		if (!fs_by_copy(x->io) || !xfs_backup(x, s))
 			return false;
 		fs_doubt(x->io, FS_DAMAGED, "its superblock is lost");
 	}
@@ -252,7 +252,7 @@ fs_read_xfs(struct fs_io *io)
 	}
 	memcpy(io->map->type, "xfs", sizeof("xfs"));
 	fs_label(io, s + S_NAME, NAME);
-	read_all(&x, s);
+	xfs_read(&x, s);
 	free(x.nodes);
 	free(x.buf);
 	return true;

@@ -44,7 +44,7 @@ struct fork {
 
 /* An extent: 54 bits of an offset, 52 of a block number, 21 of a length. */
 static void
-extents(struct fork *f, const unsigned char *p, size_t n)
+xfs_fork_extents(struct fork *f, const unsigned char *p, size_t n)
 {
 	uint64_t high, low, at;
 	struct xfs *x = f->x;
@@ -63,7 +63,7 @@ extents(struct fork *f, const unsigned char *p, size_t n)
 
 /* A block of a file's tree. */
 static void
-tree(struct fork *f, uint64_t number, unsigned level)
+xfs_fork_tree(struct fork *f, uint64_t number, unsigned level)
 {
 	struct xfs *x = f->x;
 	unsigned char *p = x->nodes + (size_t)(XFS_LEVELS + level) * x->block;
@@ -85,14 +85,15 @@ tree(struct fork *f, uint64_t number, unsigned level)
 		return;
 	}
 	if (level == 0)
-		extents(f, p + head, n);
+		xfs_fork_extents(f, p + head, n);
 	for (i = 0; level > 0 && i < n; i++)
-		tree(f, fs_be(p + head + most * 8 + i * 8, 8), level - 1);
+		xfs_fork_tree(f, fs_be(p + head + most * 8 + i * 8, 8), level -
+		    1);
 }
 
 /* The root of a file's tree, which is in the inode. */
 static void
-root(struct fork *f, const unsigned char *p, size_t room)
+xfs_fork_root(struct fork *f, const unsigned char *p, size_t room)
 {
 	unsigned level = (unsigned)fs_be(p, 2);
 	size_t n = (size_t)fs_be(p + 2, 2), i, most = (room - 4) / RECORD;
@@ -102,7 +103,7 @@ root(struct fork *f, const unsigned char *p, size_t room)
 		return;
 	}
 	for (i = 0; i < n; i++)
-		tree(f, fs_be(p + 4 + most * 8 + i * 8, 8), level - 1);
+		xfs_fork_tree(f, fs_be(p + 4 + most * 8 + i * 8, 8), level - 1);
 }
 
 const unsigned char *
@@ -120,7 +121,7 @@ xfs_fork_of(const struct xfs *x, const unsigned char *p, bool beside,
 
 /* How many extents the inode should have. */
 static size_t
-count(const unsigned char *p, bool beside)
+xfs_record_count(const unsigned char *p, bool beside)
 {
 	bool many = p[D_VERSION] >= 3 && (fs_be(p + D_FLAGS_2, 8) & MANY) != 0;
 
@@ -143,12 +144,12 @@ xfs_fork(struct xfs *x, const unsigned char *p, bool beside, bool leaves,
 	at = xfs_fork_of(x, p, beside, &room);
 	if (room == 0)
 		return true;
-	n = count(p, beside);
+	n = xfs_record_count(p, beside);
 	if (format == IN_EXTENTS) {
 		f.wrong = n > room / RECORD;
-		extents(&f, at, n < room / RECORD ? n : room / RECORD);
+		xfs_fork_extents(&f, at, n < room / RECORD ? n : room / RECORD);
 	} else if (format == IN_TREE) {
-		root(&f, at, room);
+		xfs_fork_root(&f, at, room);
 	} else {
 		f.wrong = format > IN_TREE;
 	}
@@ -159,7 +160,7 @@ xfs_fork(struct xfs *x, const unsigned char *p, bool beside, bool leaves,
 
 /* Note metadata: directories, and blocks that lead to data. */
 static void
-note(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
+xfs_inode_note(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 {
 	struct inodes *i = arg;
 
@@ -171,7 +172,7 @@ static void
 note_leads(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 {
 	if (leads)
-		note(arg, from, at, len, leads);
+		xfs_inode_note(arg, from, at, len, leads);
 }
 
 static void
@@ -182,13 +183,13 @@ note_inode(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
 
 	(void)number, (void)at;
 	if (memcmp(p, "IN", 2) == 0)
-		xfs_fork(x, p, false, directory, directory ? note : note_leads,
-		    arg);
+		xfs_fork(x, p, false, directory, directory ? xfs_inode_note :
+		    note_leads, arg);
 }
 
 /* Whether an inode of a chunk exists and is in use. */
 static bool
-in_use(const struct xfs *x, const unsigned char *record, size_t i)
+xfs_inode_in_use(const struct xfs *x, const unsigned char *record, size_t i)
 {
 	if (x->sparse && (fs_be(record + C_HOLES, 2) >> i / HOLE & 1) != 0)
 		return false;
@@ -205,7 +206,7 @@ visit_chunk(struct inodes *i, const unsigned char *record, uint64_t first,
 	_Static_assert(CHUNK * XFS_INODE <= FS_PIECE, "room in x->buf");
 	fs_get_units(x->io, at, x->buf, x->inode, CHUNK, 0);
 	for (k = 0; k < CHUNK; k++)
-		if (in_use(x, record, k))
+		if (xfs_inode_in_use(x, record, k))
 			i->visit(x, x->buf + k * x->inode, first + k,
 			    at + k * x->inode, i->arg);
 }
@@ -232,7 +233,7 @@ take_chunk(void *arg, const unsigned char *record)
 
 /* Read as much as needed of a group's inode header. */
 static bool
-header(struct xfs *x, uint32_t ag, unsigned char *p)
+xfs_fork_header(struct xfs *x, uint32_t ag, unsigned char *p)
 {
 	return fs_get(x->io, xfs_place(x, ag, 0) + 2 * (uint64_t)x->sector, p,
 	    SECTOR) == 0 && memcmp(p, "XAGI", 4) == 0;
@@ -246,7 +247,7 @@ xfs_each(struct xfs *x, uint32_t ag, xfs_visit *visit, void *arg)
 		.record = 16, .leaves = true, .take = take_chunk, .arg = &i };
 	unsigned char p[SECTOR];
 
-	return header(x, ag, p) && xfs_tree(x, &all, ag,
+	return xfs_fork_header(x, ag, p) && xfs_tree(x, &all, ag,
 	    (uint32_t)fs_be(p + I_ROOT, 4), (uint32_t)fs_be(p + I_LEVELS, 4));
 }
 
@@ -259,7 +260,7 @@ xfs_inodes(struct xfs *x, uint32_t ag)
 	unsigned char p[SECTOR];
 
 	xfs_each(x, ag, fs_deep(x->io) ? note_inode : NULL, &i);
-	if (header(x, ag, p) && fs_be(p + I_FREE_ROOT, 4) != 0 &&
+	if (xfs_fork_header(x, ag, p) && fs_be(p + I_FREE_ROOT, 4) != 0 &&
 	    fs_be(p + I_FREE_LEVELS, 4) > 1)
 		xfs_tree(x, &spare, ag, (uint32_t)fs_be(p + I_FREE_ROOT, 4),
 		    (uint32_t)fs_be(p + I_FREE_LEVELS, 4));

@@ -39,7 +39,7 @@ cycle_of(const unsigned char *block)
 }
 
 static uint32_t
-cycle(struct ring *r, uint64_t i)
+xfs_log_cycle(struct ring *r, uint64_t i)
 {
 	unsigned char head[8] = { 0 };
 
@@ -50,16 +50,16 @@ cycle(struct ring *r, uint64_t i)
 
 /* Find the first block of an older cycle than the first block of all. */
 static uint64_t
-find_end(struct ring *r)
+xfs_log_end(struct ring *r)
 {
-	uint32_t first = cycle(r, 0);
+	uint32_t first = xfs_log_cycle(r, 0);
 	uint64_t low = 0, high = r->blocks - 1, mid;
 
-	if (cycle(r, high) == first)
+	if (xfs_log_cycle(r, high) == first)
 		return r->blocks;
 	while (high - low > 1) {
 		mid = low + (high - low) / 2;
-		if (cycle(r, mid) == first)
+		if (xfs_log_cycle(r, mid) == first)
 			low = mid;
 		else
 			high = mid;
@@ -72,7 +72,7 @@ find_end(struct ring *r)
  * and an unmount.
  */
 static bool
-unmount(const unsigned char *p, uint64_t n)
+xfs_log_unmount(const unsigned char *p, uint64_t n)
 {
 	uint64_t size = fs_be(p + R_SIZE, 4), heads = 1, length;
 	const unsigned char *op;
@@ -105,18 +105,18 @@ last_record(struct ring *r, uint64_t end, uint64_t n, unsigned char *buf)
 	}
 	for (i = n; i-- > 0; )
 		if (fs_be(buf + i * XFS_BASIC, 4) == (uint32_t)MAGIC)
-			return unmount(buf + i * XFS_BASIC, n - i);
+			return xfs_log_unmount(buf + i * XFS_BASIC, n - i);
 	return n < end ? -1 : 0;
 }
 
 static bool
-closed(struct ring *r)
+xfs_log_closed(struct ring *r)
 {
 	unsigned char *buf;
 	uint64_t end;
 	int is;
 
-	end = find_end(r);
+	end = xfs_log_end(r);
 	buf = fs_alloc(r->x->io, (size_t)BACK_MOST * XFS_BASIC);
 	if (buf == NULL)
 		return false;
@@ -143,7 +143,7 @@ xfs_judge_log(struct xfs *x)
 		return;
 	}
 	fs_note_meta(x->io, r.at, r.blocks * XFS_BASIC);
-	is = closed(&r);
+	is = xfs_log_closed(&r);
 	if (r.failed)
 		fs_doubt(x->io, FS_DAMAGED, "its log cannot be read");
 	else if (!is)

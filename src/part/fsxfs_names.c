@@ -35,7 +35,7 @@ struct search {
 /* -------------------------------------------------------------- inodes */
 
 static void
-touch(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
+xfs_touch(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 {
 	struct search *s = arg;
 
@@ -44,8 +44,8 @@ touch(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 }
 
 static void
-look_at(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
-    void *arg)
+xfs_look_at_inode(struct xfs *x, const unsigned char *p, uint64_t number,
+    uint64_t at, void *arg)
 {
 	struct search *s = arg;
 	struct fs_id id = { .number = number };
@@ -61,8 +61,8 @@ look_at(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
 		return;
 	}
 	s->touched = false;
-	good = elsewhere || xfs_fork(x, p, false, true, touch, s);
-	good &= xfs_fork(x, p, true, true, touch, s);
+	good = elsewhere || xfs_fork(x, p, false, true, xfs_touch, s);
+	good &= xfs_fork(x, p, true, true, xfs_touch, s);
 	s->hits.to->more |= !good && !s->touched;
 	if (s->touched)
 		fs_hits_add(&s->hits, id, false);
@@ -145,7 +145,8 @@ list_extent(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 }
 
 static void
-list(struct search *s, const unsigned char *inode, fs_entry *tell, void *arg)
+xfs_list_dir(struct search *s, const unsigned char *inode, fs_entry *tell,
+    void *arg)
 {
 	struct listing l = { .s = s, .tell = tell, .arg = arg };
 	const unsigned char *p;
@@ -160,50 +161,50 @@ list(struct search *s, const unsigned char *inode, fs_entry *tell, void *arg)
 }
 
 static bool
-is_dir(const unsigned char *p)
+xfs_is_dir(const unsigned char *p)
 {
 	return memcmp(p, "IN", 2) == 0 &&
 	    (fs_be(p + XFS_D_MODE, 2) & XFS_KIND) == XFS_DIR;
 }
 
 static void
-name_all(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
-    void *arg)
+xfs_name_all(struct xfs *x, const unsigned char *p, uint64_t number,
+    uint64_t at, void *arg)
 {
 	struct search *s = arg;
 	struct fs_dir f = { &s->hits, number };
 
 	(void)x, (void)at;
-	if (is_dir(p))
-		list(s, p, fs_entry_hit, &f);
+	if (xfs_is_dir(p))
+		xfs_list_dir(s, p, fs_entry_hit, &f);
 }
 
 /* --------------------------------------------------------------- paths */
 
 static bool
-dir_inode(struct xfs *x, uint64_t number, unsigned char *p)
+xfs_dir_inode(struct xfs *x, uint64_t number, unsigned char *p)
 {
 	uint64_t at = xfs_place_of(x, number >> x->inode_log);
 	uint64_t in = number & ((UINT64_C(1) << x->inode_log) - 1);
 
 	return at != UINT64_MAX &&
 	    fs_get(x->io, at + in * x->inode, p, x->inode) == 0 &&
-	    is_dir(p);
+	    xfs_is_dir(p);
 }
 
 /* The name of a directory, and its parent; NULL if that is unknown. */
 static char *
-climb(void *arg, struct fs_id *id)
+xfs_climb(void *arg, struct fs_id *id)
 {
 	struct search *s = arg;
 	struct fs_step step = { .io = s->x->io, .number = id->number };
 	unsigned char p[XFS_INODE];
 
-	if (!dir_inode(s->x, step.number, p))
+	if (!xfs_dir_inode(s->x, step.number, p))
 		return NULL;
-	list(s, p, fs_entry_parent, &step);
-	if (dir_inode(s->x, step.parent, p))
-		list(s, p, fs_entry_name, &step);
+	xfs_list_dir(s, p, fs_entry_parent, &step);
+	if (xfs_dir_inode(s->x, step.parent, p))
+		xfs_list_dir(s, p, fs_entry_name, &step);
 	id->number = step.parent;
 	return step.name;
 }
@@ -211,7 +212,7 @@ climb(void *arg, struct fs_id *id)
 /* ----------------------------------------------------------------- all */
 
 static void
-each(struct search *s, xfs_visit *what)
+xfs_each_inode(struct search *s, xfs_visit *what)
 {
 	struct xfs *x = s->x;
 	uint32_t ag;
@@ -221,7 +222,7 @@ each(struct search *s, xfs_visit *what)
 }
 
 static void
-search(struct search *s)
+xfs_search(struct search *s)
 {
 	struct xfs *x = s->x;
 	bool failed;
@@ -230,13 +231,14 @@ search(struct search *s)
 	if (!fs_hits_open(&s->hits))
 		return;
 	x->io->failed = false;		/* the backup was good */
-	each(s, look_at);
+	xfs_each_inode(s, xfs_look_at_inode);
 	failed = x->io->failed;
 	if (s->hits.n > 0)
-		each(s, name_all);
+		xfs_each_inode(s, xfs_name_all);
 	if (!fs_hits_nameless(&s->hits))
 		x->io->failed = failed;
-	fs_hits_tell(&s->hits, (struct fs_id){ .number = x->root }, climb, s);
+	fs_hits_tell(&s->hits, (struct fs_id){ .number = x->root }, xfs_climb,
+	    s);
 }
 
 bool
@@ -250,7 +252,7 @@ fs_names_xfs(struct fs_io *io, const struct fs_extents *lost,
 	bool found = xfs_open(&x, super);
 
 	if (found)
-		search(&s);
+		xfs_search(&s);
 	fs_hits_close(&s.hits);
 	free(s.block);
 	free(x.nodes);

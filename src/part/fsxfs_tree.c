@@ -38,8 +38,8 @@ xfs_place_of(const struct xfs *x, uint64_t number)
 
 /* Read a block of a tree, and check it. */
 static bool
-load(struct xfs *x, const struct xfs_tree *t, uint32_t ag, uint32_t block,
-    uint32_t level)
+xfs_block_load(struct xfs *x, const struct xfs_tree *t, uint32_t ag,
+    uint32_t block, uint32_t level)
 {
 	unsigned char *p = x->nodes + (size_t)level * x->block;
 	uint64_t at = xfs_place(x, ag, block);
@@ -62,14 +62,14 @@ load(struct xfs *x, const struct xfs_tree *t, uint32_t ag, uint32_t block,
 }
 
 static bool
-walk(struct xfs *x, const struct xfs_tree *t, uint32_t ag, uint32_t block,
-    uint32_t level, bool root)
+xfs_block_walk(struct xfs *x, const struct xfs_tree *t, uint32_t ag,
+    uint32_t block, uint32_t level, bool root)
 {
 	const unsigned char *p = x->nodes + (size_t)level * x->block;
 	uint32_t head = x->v5 ? XFS_HEAD_5 : XFS_HEAD_4, n, i, most, child;
 	bool sound = true;
 
-	if (!load(x, t, ag, block, level))
+	if (!xfs_block_load(x, t, ag, block, level))
 		return false;
 	n = (uint32_t)fs_be(p + T_RECORDS, 2);
 	if (n == 0 && !root)
@@ -91,7 +91,8 @@ walk(struct xfs *x, const struct xfs_tree *t, uint32_t ag, uint32_t block,
 		if (level == 1 && !t->leaves)
 			fs_note_meta(x->io, xfs_place(x, ag, child), x->block);
 		else
-			sound &= walk(x, t, ag, child, level - 1, false);
+			sound &= xfs_block_walk(x, t, ag, child, level - 1,
+			    false);
 	}
 	return sound;
 }
@@ -101,5 +102,5 @@ xfs_tree(struct xfs *x, const struct xfs_tree *t, uint32_t ag, uint32_t root,
     uint32_t levels)
 {
 	return levels >= 1 && levels <= XFS_LEVELS &&
-	    walk(x, t, ag, root, levels - 1, true);
+	    xfs_block_walk(x, t, ag, root, levels - 1, true);
 }

@@ -32,7 +32,7 @@ struct range {			/* the bytes in question */
 };
 
 static int __attribute__((format(printf, 2, 3)))
-busy(const struct range *r, const char *fmt, ...)
+idle_busy(const struct range *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -44,7 +44,7 @@ busy(const struct range *r, const char *fmt, ...)
 
 /* Whether nobody has claimed a node, as mount(2) does in any namespace. */
 static bool
-unclaimed(dev_t node, const char *name)
+idle_unclaimed(dev_t node, const char *name)
 {
 	int how = O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC, fd;
 	char path[300];
@@ -64,9 +64,9 @@ bare_node(const struct range *r, dev_t node)
 	struct usage use;
 
 	if (usage_of_node(node, ~(unsigned)USE_LOOPED, &use))
-		return busy(r, "the loop device %.64s lies on it", use.by);
+		return idle_busy(r, "the loop device %.64s lies on it", use.by);
 	return use.unknown == 0 ? 0 :
-	    busy(r, "whether loop devices lie on it cannot be looked up");
+	    idle_busy(r, "whether loop devices lie on it cannot be looked up");
 }
 
 /* Check a node on which the range lies. */
@@ -78,11 +78,13 @@ idle_node(const struct range *r, dev_t node, const char *name)
 	if (bare_node(r, node) != 0)
 		return -1;
 	if (usage_of_node(node, ~(unsigned)USE_MOUNTED, &use))
-		return use.writable ? busy(r, "it is mounted read-write on "
-		    "%.100s", use.by) : 0;
+		return use.writable ?
+		    idle_busy(r, "it is mounted read-write on %.100s", use.by) :
+		    0;
 	if (use.unknown != 0)
-		return busy(r, "whether it is mounted cannot be looked up");
-	return unclaimed(node, name) ? 0 : busy(r, "it is in use");
+		return idle_busy(r,
+		    "whether it is mounted cannot be looked up");
+	return idle_unclaimed(node, name) ? 0 : idle_busy(r, "it is in use");
 }
 
 /*
@@ -148,7 +150,7 @@ medium_of(const struct disk *loop, struct stat *st)
 
 /* Refuse if another loop device lies on the same file or disk. */
 static int
-alone(const struct range *r, const struct disk *d, const struct stat *st)
+idle_alone(const struct range *r, const struct disk *d, const struct stat *st)
 {
 	struct disk other;
 	struct stat on;
@@ -157,15 +159,15 @@ alone(const struct range *r, const struct disk *d, const struct stat *st)
 	int is = 0;
 
 	if (disk_loops(&loop, &n) != 0)
-		return busy(r, "what else lies on its file cannot be looked "
-		    "up");
+		return idle_busy(r,
+		    "what else lies on its file cannot be looked up");
 	for (i = 0; i < n && is == 0; i++)
 		if (loop[i] != d->whole && disk_of_block(loop[i], &other) &&
 		    other.backing[0] != '\0' && medium_of(&other, &on) == 0 &&
 		    same_medium(&on, st))
-			is = busy(r, "the loop device %.64s lies on the same "
-			    "%s", other.name,
-			    S_ISBLK(st->st_mode) ? "disk" : "file");
+			is = idle_busy(r,
+			    "the loop device %.64s lies on the same %s",
+			    other.name, S_ISBLK(st->st_mode) ? "disk" : "file");
 	free(loop);
 	return is;
 }
@@ -182,17 +184,17 @@ idle_below(const struct range *r, const struct disk *d, int depth)
 		return 0;
 	err = medium_of(d, &st);
 	if (sysfs_unasked(err) != 0)
-		return busy(r, "what it lies on cannot be looked up");
+		return idle_busy(r, "what it lies on cannot be looked up");
 	if (err != 0)
 		return 0;
-	if (alone(r, d, &st) != 0)
+	if (idle_alone(r, d, &st) != 0)
 		return -1;
 	if (!S_ISBLK(st.st_mode))
 		return 0;
 	if (depth == DEEP || !disk_of_block(st.st_rdev, &below))
-		return busy(r, "what it lies on cannot be looked up");
-	if (!unclaimed(below.node, below.name))
-		return busy(r, "%.64s, which it lies on, is in use",
+		return idle_busy(r, "what it lies on cannot be looked up");
+	if (!idle_unclaimed(below.node, below.name))
+		return idle_busy(r, "%.64s, which it lies on, is in use",
 		    below.name);
 	return idle_below(r, &below, depth + 1);
 }
@@ -208,13 +210,13 @@ idle_file(const struct range *r, const struct endpoint *ep)
 	bool locked;
 
 	if (usage_of_file(ep->id.file_dev, ep->id.file_ino, 0, &use))
-		return busy(r, "%.64s uses %.64s", use.by, ep->name);
+		return idle_busy(r, "%.64s uses %.64s", use.by, ep->name);
 	if (!ep->is.inherited)
 		fd = open(ep->name, how);
 	locked = usage_of_locks(ep->is.inherited ? ep->fd : fd, &use);
 	if (fd >= 0)
 		close(fd);
-	return locked ? busy(r, "%.64s is on %.64s", use.by, ep->name) : 0;
+	return locked ? idle_busy(r, "%.64s is on %.64s", use.by, ep->name) : 0;
 }
 
 int
@@ -226,7 +228,8 @@ part_idle(const struct endpoint *ep, uint64_t from, uint64_t to,
 	bool is = endpoint_disk(ep, &d) && d.node != 0;
 
 	if (sysfs_unasked(d.err) != 0)
-		return busy(&r, "whether it is in use cannot be looked up");
+		return idle_busy(&r,
+		    "whether it is in use cannot be looked up");
 	if (is)
 		return idle_disk(&r, &d, partition) != 0 ? -1 :
 		    idle_below(&r, &d, 0);

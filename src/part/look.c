@@ -22,7 +22,7 @@ enum {
 
 /* What a rescue has written is not read again from a failing disk. */
 static bool
-look_at_target(struct look *l)
+look_open_target(struct look *l)
 {
 	struct endpoint *dst = l->p->dst;
 	struct fault f;
@@ -49,7 +49,7 @@ look_open(struct look *l, const struct plan *p, unsigned how,
 	if (err != 0)
 		free(l->buf);
 	else if (known != NULL)
-		l->target = look_at_target(l);
+		l->target = look_open_target(l);
 	return err;
 }
 
@@ -66,7 +66,7 @@ look_close(struct look *l)
 
 /* How much of a range is known alike, and as what. */
 static enum seg_status
-alike(const struct look *l, uint64_t off, uint64_t *len)
+look_alike(const struct look *l, uint64_t off, uint64_t *len)
 {
 	struct seg s;
 
@@ -84,7 +84,7 @@ look_lost(const struct look *l, uint64_t off, uint64_t len)
 
 	for (; off < end; off += n) {
 		n = end - off;
-		if (loss_is(alike(l, off, &n)))
+		if (loss_is(look_alike(l, off, &n)))
 			return true;
 	}
 	return false;
@@ -115,7 +115,7 @@ look_read(void *arg, uint64_t off, void *buf, size_t len)
 
 		at = l->base + off - l->p->src_off;
 		part = len;
-		status = alike(l, at, &part);
+		status = look_alike(l, at, &part);
 		if (loss_is(status))
 			return EIO;
 		lane = lane_for(l, l->target && status == FINISHED, &unit);

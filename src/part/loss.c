@@ -72,7 +72,8 @@ read_back(void *arg, uint64_t off, void *buf, size_t len)
 }
 
 static void
-sum_up(struct damage_area *a, const struct scene *s, const struct fs_map *m)
+loss_sum_up(struct damage_area *a, const struct scene *s,
+    const struct fs_map *m)
 {
 	uint64_t off, end, free_bytes, meta;
 	struct seg *seg;
@@ -94,7 +95,7 @@ sum_up(struct damage_area *a, const struct scene *s, const struct fs_map *m)
 
 /* The lost ranges of an area, in bytes of it; the caller frees them. */
 static struct fs_extents
-ranges(const struct damage_area *a, const struct scene *s)
+loss_ranges(const struct damage_area *a, const struct scene *s)
 {
 	struct fs_extents lost = { .n = 0 };
 	struct seg *seg;
@@ -115,10 +116,10 @@ ranges(const struct damage_area *a, const struct scene *s)
 
 /* Find names, within limits, because there is a command that finds them too. */
 static void
-name(struct damage_area *a, struct scene *s, const struct fs_source *source,
-    const char *type)
+loss_name_files(struct damage_area *a, struct scene *s,
+    const struct fs_source *source, const char *type)
 {
-	struct fs_extents lost = ranges(a, s);
+	struct fs_extents lost = loss_ranges(a, s);
 
 	s->until = clock_seconds() + SEARCH;
 	if (lost.n > 0 && fs_names_read(type, source, &lost, &a->files) != 0)
@@ -128,7 +129,7 @@ name(struct damage_area *a, struct scene *s, const struct fs_source *source,
 }
 
 static void
-sort(struct damage_area *a, struct scene *s)
+loss_sort_areas(struct damage_area *a, struct scene *s)
 {
 	struct fs_source source = { .read = read_back, .arg = s,
 		.length = a->len };
@@ -142,8 +143,8 @@ sort(struct damage_area *a, struct scene *s)
 	    m.state != FS_UNKNOWN && m.type[0] != '\0') {
 		a->loss.known = true;
 		a->loss.state = m.state;
-		sum_up(a, s, &m);
-		name(a, s, &source, m.type);
+		loss_sum_up(a, s, &m);
+		loss_name_files(a, s, &source, m.type);
 	}
 	fs_map_free(&m);
 }
@@ -158,7 +159,7 @@ loss_sort(struct damage_area *a, const struct plan *p, struct map *map)
 	if (s.buf != NULL && endpoint_readable_back(p->dst) &&
 	    endpoint_readback(&s.dst, p->dst, READ_BACK_MOST, &f) == 0) {
 		if (lane_attach(&s.lane, &s.dst, p->dst_off, -1) == 0) {
-			sort(a, &s);
+			loss_sort_areas(a, &s);
 			lane_detach(&s.lane);
 		}
 		endpoint_close(&s.dst);

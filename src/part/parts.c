@@ -50,13 +50,13 @@ is_mbr(const unsigned char *sector)
 }
 
 static const unsigned char *
-entry(const unsigned char *mbr, size_t i)
+mbr_entry(const unsigned char *mbr, size_t i)
 {
 	return mbr + MBR_ENTRIES + MBR_ENTRY * i;
 }
 
 static bool
-extended(const unsigned char *e)
+mbr_extended(const unsigned char *e)
 {
 	return (e[4] == 0x05 || e[4] == 0x0f || e[4] == 0x85) &&
 	    le32dec(e + 12) != 0;
@@ -68,7 +68,7 @@ guards_gpt(const unsigned char *mbr)
 	unsigned i;
 
 	for (i = 0; i < 4; i++)
-		if (entry(mbr, i)[4] == MBR_GPT)
+		if (mbr_entry(mbr, i)[4] == MBR_GPT)
 			return true;
 	return false;
 }
@@ -88,11 +88,11 @@ walk_logical(const struct view *v, uint64_t first, struct parts *t)
 		if (view_fill(v, at, t->sector) != 0 ||
 		    !view_read(v, at, mbr, SECTOR) || !is_mbr(mbr))
 			return true;
-		for (i = 0; i < 4 && !extended(entry(mbr, i)); i++)
+		for (i = 0; i < 4 && !mbr_extended(mbr_entry(mbr, i)); i++)
 			continue;
 		if (i == 4)
 			return true;
-		next = le32dec(entry(mbr, i) + 8);
+		next = le32dec(mbr_entry(mbr, i) + 8);
 	}
 	return false;
 }
@@ -126,7 +126,7 @@ fetch_entries(const struct view *v, uint64_t at, uint32_t sector)
 
 /* Whether it is safe to let libblkid read the table. */
 static bool
-sane(const struct view *v, const unsigned char *mbr, struct parts *t)
+parts_sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 {
 	uint64_t last = v->size / t->sector - 1;
 	unsigned i;
@@ -138,8 +138,8 @@ sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 		return false;
 	}
 	for (i = 0; i < 4; i++)
-		if (extended(entry(mbr, i)) && !walk_logical(v,
-		    le32dec(entry(mbr, i) + 8), t)) {
+		if (mbr_extended(mbr_entry(mbr, i)) && !walk_logical(v,
+		    le32dec(mbr_entry(mbr, i) + 8), t)) {
 			snprintf(t->wrong, sizeof(t->wrong), "its chain of "
 			    "logical partitions does not end");
 			return false;
@@ -151,14 +151,14 @@ sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 
 /* Copy a text from libblkid, which may be NULL. */
 static void
-keep(char *to, size_t room, const char *text)
+parts_keep_text(char *to, size_t room, const char *text)
 {
 	strlcpy(to, text != NULL ? text : "", room);
 }
 
 /* Take a partition; false if no disk could have it. */
 static bool
-take(struct part *to, blkid_partition from, bool gpt)
+part_take(struct part *to, blkid_partition from, bool gpt)
 {
 	int64_t number = blkid_partition_get_partno(from);
 	int64_t start = blkid_partition_get_start(from);
@@ -171,9 +171,10 @@ take(struct part *to, blkid_partition from, bool gpt)
 	to->start = (uint64_t)start * SECTOR;
 	to->length = (uint64_t)sectors * SECTOR;
 	to->container = blkid_partition_is_extended(from) != 0;
-	keep(to->name, sizeof(to->name), blkid_partition_get_name(from));
+	parts_keep_text(to->name, sizeof(to->name),
+	    blkid_partition_get_name(from));
 	if (gpt)
-		keep(to->type, sizeof(to->type),
+		parts_keep_text(to->type, sizeof(to->type),
 		    blkid_partition_get_type_string(from));
 	else
 		snprintf(to->type, sizeof(to->type), "0x%02x",
@@ -201,8 +202,8 @@ take_all(struct parts *t, blkid_partlist list)
 	if (t->part == NULL)
 		return ENOMEM;
 	for (i = 0; i < n; i++)
-		if (take(&t->part[t->n], blkid_partlist_get_partition(list, i),
-		    gpt))
+		if (part_take(&t->part[t->n],
+		    blkid_partlist_get_partition(list, i), gpt))
 			t->n++;
 	qsort(t->part, t->n, sizeof(*t->part), by_number);
 	return 0;
@@ -218,9 +219,9 @@ mend_mbr(struct parts *t, const unsigned char *mbr)
 	size_t i, n = 0;
 
 	for (i = 0; i < 4; i++) {
-		const unsigned char *e = entry(mbr, i);
+		const unsigned char *e = mbr_entry(mbr, i);
 
-		if (extended(e) && ((uint64_t)le32dec(e + 8) +
+		if (mbr_extended(e) && ((uint64_t)le32dec(e + 8) +
 		    le32dec(e + 12)) * (t->sector / SECTOR) > UINT32_MAX)
 			reach = false;
 	}
@@ -228,7 +229,7 @@ mend_mbr(struct parts *t, const unsigned char *mbr)
 		struct part p = t->part[i];
 
 		if (p.number <= 4) {
-			const unsigned char *e = entry(mbr, p.number - 1);
+			const unsigned char *e = mbr_entry(mbr, p.number - 1);
 
 			p.start = (uint64_t)le32dec(e + 8) * t->sector;
 			p.length = (uint64_t)le32dec(e + 12) * t->sector;
@@ -238,8 +239,9 @@ mend_mbr(struct parts *t, const unsigned char *mbr)
 	}
 	t->n = n;
 	if (!reach)
-		keep(t->wrong, sizeof(t->wrong), "its logical partitions lie "
-		    "farther out than can be followed");
+		parts_keep_text(t->wrong, sizeof(t->wrong),
+		    "its logical partitions lie farther out than can be "
+		    "followed");
 }
 
 static int
@@ -265,7 +267,8 @@ probe_table(const struct view *v, const unsigned char *mbr, struct parts *t)
 	if (list != NULL)
 		table = blkid_partlist_get_table(list);
 	if (table != NULL) {
-		keep(t->type, sizeof(t->type), blkid_parttable_get_type(table));
+		parts_keep_text(t->type, sizeof(t->type),
+		    blkid_parttable_get_type(table));
 		t->at = (uint64_t)blkid_parttable_get_offset(table);
 		err = take_all(t, list);
 		if (strcmp(t->type, dos) == 0 && t->sector != SECTOR)
@@ -277,7 +280,7 @@ probe_table(const struct view *v, const unsigned char *mbr, struct parts *t)
 
 /* There should be a table, but none was found: say why. */
 static void
-explain(const struct view *v, const unsigned char *mbr, struct parts *t)
+parts_explain(const struct view *v, const unsigned char *mbr, struct parts *t)
 {
 	uint32_t other = t->sector == SECTOR ? LARGE_SECTOR : SECTOR;
 	unsigned char header[SECTOR];
@@ -366,11 +369,11 @@ parts_read_table(struct view *v, struct parts *t)
 	err = make_guard(v, mbr);
 	if (err != 0)
 		return err;
-	if (!is_mbr(mbr) || v->size / 2 < t->sector || !sane(v, mbr, t))
+	if (!is_mbr(mbr) || v->size / 2 < t->sector || !parts_sane(v, mbr, t))
 		return 0;
 	err = probe_table(v, mbr, t);
 	if (err == 0 && t->type[0] == '\0')
-		explain(v, mbr, t);
+		parts_explain(v, mbr, t);
 	t->left = left_of(v, mbr, t);
 	return err;
 }
@@ -445,7 +448,7 @@ part_end(const struct part *p)
 
 /* "1 (bytes 1048576 to 5242879), 2 (...)", for which LIST bytes are enough. */
 static void
-list_parts(const struct parts *t, char *text, size_t room)
+parts_list(const struct parts *t, char *text, size_t room)
 {
 	size_t at = 0, i;
 
@@ -476,7 +479,7 @@ no_such_part(const struct endpoint *ep, const char *operand, int64_t number,
 		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
 		    "table of %s is empty", operand, (long long)number,
 		    ep->name);
-	list_parts(t, list, sizeof(list));
+	parts_list(t, list, sizeof(list));
 	return fault_set(f, STATUS_REFUSED, "%s=%lld: there is no such "
 	    "partition on %s; it has %s", operand, (long long)number,
 	    ep->name, list);

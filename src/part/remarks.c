@@ -45,7 +45,8 @@ table_free(struct lookup *t)
 
 /* Keep the nearest partition boundary of the same kind. */
 static void
-nearer(struct border *b, enum lies lies, const struct part *p, uint64_t bytes)
+border_nearer(struct border *b, enum lies lies, const struct part *p,
+    uint64_t bytes)
 {
 	if (b->number != 0 && (lies > b->lies || (lies == b->lies &&
 	    bytes >= b->bytes)))
@@ -55,21 +56,23 @@ nearer(struct border *b, enum lies lies, const struct part *p, uint64_t bytes)
 
 /* Describe where byte "at" lies, relative to a partition's own boundary. */
 static void
-lay(struct border *b, const struct part *p, uint64_t at, bool begins)
+border_lay(struct border *b, const struct part *p, uint64_t at, bool begins)
 {
 	uint64_t own = begins ? p->start : part_end(p);
 
 	if (at == own)
-		nearer(b, LIES_BORDER, p, 0);
+		border_nearer(b, LIES_BORDER, p, 0);
 	else if (at > p->start && at < part_end(p))
-		nearer(b, LIES_INSIDE, p, at > own ? at - own : own - at);
+		border_nearer(b, LIES_INSIDE, p, at > own ? at - own : own -
+		    at);
 	else if (begins ? at < own : at > own)
-		nearer(b, LIES_OUTSIDE, p, at > own ? at - own : own - at);
+		border_nearer(b, LIES_OUTSIDE, p, at > own ? at - own : own -
+		    at);
 }
 
 /* Whether exactly one boundary of the range is inside the partition. */
 static bool
-cuts(const struct part *p, uint64_t from, uint64_t to)
+part_cut(const struct part *p, uint64_t from, uint64_t to)
 {
 	bool begins = from > p->start && from < part_end(p);
 	bool ends = to > p->start && to < part_end(p);
@@ -82,17 +85,17 @@ cuts(const struct part *p, uint64_t from, uint64_t to)
  * extended one inside or around it.
  */
 static bool
-concerns(const struct part *p, uint64_t from, uint64_t to)
+part_concerned(const struct part *p, uint64_t from, uint64_t to)
 {
 	if (from >= part_end(p) || to <= p->start)
 		return false;
 	return !p->container || from == p->start || to == part_end(p) ||
-	    cuts(p, from, to);
+	    part_cut(p, from, to);
 }
 
 /* Examine a range; head: it begins both ends. */
 static void
-look_at(struct span *s, const struct parts *t, uint64_t from, uint64_t to,
+span_examine(struct span *s, const struct parts *t, uint64_t from, uint64_t to,
     bool head)
 {
 	bool any = false, exact = false;
@@ -101,12 +104,12 @@ look_at(struct span *s, const struct parts *t, uint64_t from, uint64_t to,
 	for (i = 0; i < t->n; i++) {
 		const struct part *p = &t->part[i];
 
-		if (!concerns(p, from, to))
+		if (!part_concerned(p, from, to))
 			continue;
 		any = true;
 		exact = exact || (from == p->start && to == part_end(p));
-		lay(&s->from, p, from, true);
-		lay(&s->to, p, to, false);
+		border_lay(&s->from, p, from, true);
+		border_lay(&s->to, p, to, false);
 	}
 	if (from == 0)
 		s->from.lies = LIES_DISK;
@@ -138,12 +141,12 @@ span_make(struct span *s, const struct plan *p, struct lookup *table,
 	    (from == 0 && to == (uint64_t)ep->geo.size) ||
 	    (t = table_of(table)) == NULL)
 		return;
-	look_at(s, t, from, to, p->src_off == 0 && p->dst_off == 0);
+	span_examine(s, t, from, to, p->src_off == 0 && p->dst_off == 0);
 }
 
 /* Whether the start of one disk goes to the start of another. */
 static bool
-clones(const struct plan *p)
+remark_clone(const struct plan *p)
 {
 	return parts_possible(p->src) && p->bounded && p->src_off == 0 &&
 	    p->dst_off == 0 && p->src->lim.part == 0;
@@ -173,7 +176,7 @@ clone_make(struct remarks *found, const struct plan *p, struct lookup *src)
 	    dst->geo.block != p->src->geo.block;
 	const struct parts *t;
 
-	if (!clones(p) || (!larger && !smaller && !other) ||
+	if (!remark_clone(p) || (!larger && !smaller && !other) ||
 	    (t = table_of(src)) == NULL)
 		return;
 	if (t->type[0] != '\0' && dst->geo.block > 0 &&
@@ -185,7 +188,7 @@ clone_make(struct remarks *found, const struct plan *p, struct lookup *src)
 
 /* Whether the target is a file or device, and does not discard data. */
 static bool
-keeps(const struct endpoint *dst)
+target_keeps_rest(const struct endpoint *dst)
 {
 	return dst->is.absent || dst->id.known;
 }
@@ -201,9 +204,9 @@ beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
 	bool any = false;
 	size_t i;
 
-	if (!clones(p) || p->length == (uint64_t)p->src->geo.size ||
-	    (!p->src->is.device && !p->dst->is.device) || !keeps(p->dst) ||
-	    (t = table_of(src)) == NULL)
+	if (!remark_clone(p) || p->length == (uint64_t)p->src->geo.size ||
+	    (!p->src->is.device && !p->dst->is.device) ||
+	    !target_keeps_rest(p->dst) || (t = table_of(src)) == NULL)
 		return;
 	for (i = 0; i < t->n; i++) {
 		if (t->part[i].container)
@@ -219,7 +222,7 @@ beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
 }
 
 static bool
-is_part(const struct endpoint *ep)
+endpoint_partial(const struct endpoint *ep)
 {
 	struct disk d;
 
@@ -231,7 +234,7 @@ is_part(const struct endpoint *ep)
  * compressed.
  */
 static const char *
-packed(const unsigned char *head)
+remark_packed(const unsigned char *head)
 {
 	static const struct {
 		const char *magic;
@@ -276,12 +279,12 @@ slip_of_volume(struct remarks *found, const struct plan *p)
 	struct volume v;
 
 	parts_volume(p->src, p->src_off, most, &v);
-	unpacks = p->src->is.device ? NULL : packed(v.head);
+	unpacks = p->src->is.device ? NULL : remark_packed(v.head);
 	if (unpacks != NULL) {
 		found->slip = SLIP_PACKED;
 		strlcpy(found->kind, unpacks, sizeof(found->kind));
 	} else if (v.type[0] != '\0' && loses_table(found) &&
-	    !is_part(p->dst)) {
+	    !endpoint_partial(p->dst)) {
 		found->slip = SLIP_OVER_TABLE;
 		strlcpy(found->kind, v.type, sizeof(found->kind));
 	} else if (v.read && v.type[0] == '\0' && found->signs > 0 &&
@@ -303,7 +306,7 @@ slip_make(struct remarks *found, const struct plan *p, struct lookup *src)
 	t = p->src->lim.part > 0 ? NULL : table_of(src);
 	if (t == NULL || t->type[0] == '\0')
 		slip_of_volume(found, p);
-	else if (is_part(p->dst) && !is_part(p->src))
+	else if (endpoint_partial(p->dst) && !endpoint_partial(p->src))
 		found->slip = SLIP_NESTED;
 }
 
@@ -343,7 +346,7 @@ remarks_needed(const struct plan *p)
 	const struct parts *t;
 	uint64_t end = 0;
 
-	if (!clones(p) || p->dst->geo.room < 0 ||
+	if (!remark_clone(p) || p->dst->geo.room < 0 ||
 	    p->length <= (uint64_t)p->dst->geo.room)
 		return 0;
 	if ((t = table_of(&src)) != NULL)

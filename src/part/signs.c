@@ -27,13 +27,13 @@ struct signs {
 
 /* Copy a text from libblkid, which may be NULL. */
 static void
-keep(char *to, size_t room, const char *text)
+signs_keep_text(char *to, size_t room, const char *text)
 {
 	strlcpy(to, text != NULL ? text : "", room);
 }
 
 static const char *
-value(blkid_probe pr, const char *name)
+signs_value(blkid_probe pr, const char *name)
 {
 	const char *text;
 
@@ -45,9 +45,9 @@ value(blkid_probe pr, const char *name)
 static void
 note_sign(struct signs *s, blkid_probe pr, uint64_t start)
 {
-	bool table = value(pr, "TYPE") == NULL;
-	const char *type = value(pr, table ? "PTTYPE" : "TYPE");
-	const char *at = value(pr, table ? "PTMAGIC_OFFSET" :
+	bool table = signs_value(pr, "TYPE") == NULL;
+	const char *type = signs_value(pr, table ? "PTTYPE" : "TYPE");
+	const char *at = signs_value(pr, table ? "PTMAGIC_OFFSET" :
 	    "SBMAGIC_OFFSET");
 	struct sign *to = &s->sign[s->n];
 
@@ -56,8 +56,8 @@ note_sign(struct signs *s, blkid_probe pr, uint64_t start)
 	to->off = start + strtoull(at, NULL, 10);
 	if (to->off < s->from || to->off >= s->to)
 		return;
-	keep(to->type, sizeof(to->type), type);
-	keep(to->label, sizeof(to->label), value(pr, "LABEL"));
+	signs_keep_text(to->type, sizeof(to->type), type);
+	signs_keep_text(to->label, sizeof(to->label), signs_value(pr, "LABEL"));
 	s->n++;
 }
 
@@ -122,13 +122,13 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 	view_close(&v);
 	to->signs = s.n;
 	if (s.n > 0)
-		keep(to->first, sizeof(to->first), sign[0].type);
+		signs_keep_text(to->first, sizeof(to->first), sign[0].type);
 	while (i < s.n && sign[i].off - off >= EDGE)
 		i++;
 	if (i == s.n)
 		return;
-	keep(to->type, sizeof(to->type), sign[i].type);
-	keep(to->label, sizeof(to->label), sign[i].label);
+	signs_keep_text(to->type, sizeof(to->type), sign[i].type);
+	signs_keep_text(to->label, sizeof(to->label), sign[i].label);
 	to->at = sign[i].off;
 }
 

@@ -70,7 +70,7 @@ look_known(struct used *u, const struct plan *p)
 
 /* How many of the targets are files, and how many keep their old contents. */
 static unsigned
-files(const struct plan *p, unsigned *others)
+used_count_files(const struct plan *p, unsigned *others)
 {
 	const struct endpoint *to;
 	unsigned i, n = 0;
@@ -99,18 +99,19 @@ in_order(const struct plan *p)
 
 /* Whether free ranges are zeroed at the target. */
 static bool
-clears(const struct plan *p)
+used_clears(const struct plan *p)
 {
 	const struct opts *o = p->opts;
 	unsigned others;
 
-	return o->map == NULL && o->compare == 0 && ((files(p, &others) > 0 &&
-	    others == 0) || (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
+	return o->map == NULL && o->compare == 0 &&
+	    ((used_count_files(p, &others) > 0 && others == 0) ||
+	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
 
 /* Refuse ends with which used= does not work. */
 static int
-possible(const struct plan *p, struct fault *f)
+used_possible(const struct plan *p, struct fault *f)
 {
 	const struct opts *o = p->opts;
 	const struct endpoint *stream = in_order(p);
@@ -125,11 +126,11 @@ possible(const struct plan *p, struct fault *f)
 	if (stream != NULL)
 		return fault_set(f, STATUS_USAGE, "used= leaves out what is "
 		    "free, and %s is written in order", stream->name);
-	if (files(p, &others) > 0 && others > 0 && !clears(p))
+	if (used_count_files(p, &others) > 0 && others > 0 && !used_clears(p))
 		return fault_set(f, STATUS_USAGE, "used=only makes holes in a "
 		    "file and leaves a disk as it is: for both at once use "
 		    "oflag=sparse, which writes zeros");
-	if (p->opts->hash != 0 && !clears(p))
+	if (p->opts->hash != 0 && !used_clears(p))
 		return fault_set(f, STATUS_USAGE, "hash= and expect= cover "
 		    "all bytes, but used=%s leaves %s as it was where they are "
 		    "free; oflag=sparse zeroes that",
@@ -237,7 +238,7 @@ used_make(struct used *u, struct plan *p, const struct bmap *m,
 		return of_bmap(u, p, m, f);
 	if (p->opts->used == 0 && p->opts->usedmap == NULL)
 		return 0;
-	if (possible(p, f) != 0)
+	if (used_possible(p, f) != 0)
 		return -1;
 	err = (p->opts->used & (USED_FIRST | USED_META)) != 0 ?
 	    look_known(u, p) : used_look(u, p, 0, NULL);
@@ -248,7 +249,7 @@ used_make(struct used *u, struct plan *p, const struct bmap *m,
 	u->bytes_free = used_list_bytes(&u->free, UINT64_MAX);
 	u->frees = count_frees(u);
 	u->leaves = (p->opts->used & USED_ONLY) != 0;
-	u->clears = u->leaves && clears(p);
+	u->clears = u->leaves && used_clears(p);
 	u->length = p->length;
 	if (p->opts->looks)
 		p->length = 0;
@@ -295,7 +296,7 @@ used_apply(const struct plan *p, struct map *map)
 
 /* Give the untried parts of the ranges of a list another status. */
 static int
-put_off(const struct plan *p, struct map *map, const struct used_list *l,
+used_defer(const struct plan *p, struct map *map, const struct used_list *l,
     enum seg_status from, enum seg_status to)
 {
 	uint64_t off, end;
@@ -314,7 +315,7 @@ put_off(const struct plan *p, struct map *map, const struct used_list *l,
 }
 
 static int
-order(const struct plan *p, struct map *map, const struct used *u)
+used_set_order(const struct plan *p, struct map *map, const struct used *u)
 {
 	bool meta = (p->opts->used & USED_META) != 0;
 	int err = map_change(map, 0, p->length, LATER, UNTRIED);
@@ -322,19 +323,19 @@ order(const struct plan *p, struct map *map, const struct used *u)
 	if (err == 0)
 		err = map_change(map, 0, p->length, LAST, UNTRIED);
 	if (err == 0)
-		err = put_off(p, map, &u->free, UNTRIED, LAST);
+		err = used_defer(p, map, &u->free, UNTRIED, LAST);
 	if (err == 0 && meta)
 		err = map_change(map, 0, p->length, UNTRIED, LATER);
 	if (err == 0 && meta)
-		err = put_off(p, map, &u->meta, LATER, UNTRIED);
+		err = used_defer(p, map, &u->meta, LATER, UNTRIED);
 	return err != 0 || !meta ? err :
-	    put_off(p, map, &u->meta, LAST, UNTRIED);
+	    used_defer(p, map, &u->meta, LAST, UNTRIED);
 }
 
 int
 used_order(const struct plan *p, struct map *map)
 {
-	return order(p, map, p->used);
+	return used_set_order(p, map, p->used);
 }
 
 int
@@ -345,7 +346,7 @@ used_order_anew(const struct plan *p, struct map *map)
 
 	if (err == 0) {
 		used_list_trim(&u.free, p->length);
-		err = order(p, map, &u);
+		err = used_set_order(p, map, &u);
 	}
 	used_free(&u);
 	return err;

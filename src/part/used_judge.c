@@ -34,7 +34,7 @@ used_whole(struct used_fs *fs, const char *fmt, ...)
 
 /* Refuse a file system that somebody may write to during the copy. */
 static int
-idle(struct used_fs *fs, const struct endpoint *ep)
+used_idle(struct used_fs *fs, const struct endpoint *ep)
 {
 	char why[IDLE_WHY];
 
@@ -44,7 +44,7 @@ idle(struct used_fs *fs, const struct endpoint *ep)
 
 /* Refuse a file system whose bytes others may claim, or that is incomplete. */
 static int
-placed(struct used_fs *fs, const struct used *u, const struct plan *p)
+used_placed(struct used_fs *fs, const struct used *u, const struct plan *p)
 {
 	uint64_t end = fs->off + fs->length, to = p->src_off + p->length;
 	size_t i;
@@ -64,7 +64,7 @@ placed(struct used_fs *fs, const struct used *u, const struct plan *p)
 
 /* Copy its own account. */
 static void
-take_over(struct used_fs *fs, const struct fs_map *m)
+used_take_account(struct used_fs *fs, const struct fs_map *m)
 {
 	if (m->type[0] != '\0')
 		strlcpy(fs->type, m->type, sizeof(fs->type));
@@ -77,9 +77,10 @@ take_over(struct used_fs *fs, const struct fs_map *m)
 
 /* Objections to a file system that calls itself clean. */
 static int
-convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
+used_convinced(struct used_fs *fs, const struct fs_map *m,
+    const struct volume *v)
 {
-	take_over(fs, m);
+	used_take_account(fs, m);
 	if (m->state == FS_UNKNOWN && m->type[0] == '\0')
 		return used_whole(fs, "its free space is not known");
 	if (m->state != FS_CLEAN)
@@ -116,7 +117,7 @@ has_table(const unsigned char *mbr)
 
 /* Refuse a file system with a partition table in its first sector. */
 static int
-undivided(struct used_fs *fs, struct look *l)
+used_undivided(struct used_fs *fs, struct look *l)
 {
 	unsigned char mbr[MBR];
 
@@ -128,7 +129,7 @@ undivided(struct used_fs *fs, struct look *l)
 
 /* Add its free ranges. */
 static int
-take(struct used *u, const struct plan *p, const struct used_fs *fs,
+used_take_free(struct used *u, const struct plan *p, const struct used_fs *fs,
     const struct fs_map *m)
 {
 	const struct fs_extent *x = m->free.at, *end = x + m->free.n;
@@ -147,7 +148,7 @@ take(struct used *u, const struct plan *p, const struct used_fs *fs,
 
 /* Whether its free ranges are proven, and may be left out. */
 static bool
-proven(struct used_fs *fs, const struct used *u, struct look *l,
+used_proven(struct used_fs *fs, const struct used *u, struct look *l,
     struct fs_map *m, int *err)
 {
 	struct fs_source source = { .read = look_read, .arg = l,
@@ -157,16 +158,16 @@ proven(struct used_fs *fs, const struct used *u, struct look *l,
 	parts_volume(l->p->src, fs->off, fs->length, &v);
 	strlcpy(fs->type, v.type, sizeof(fs->type));
 	strlcpy(fs->label, v.label, sizeof(fs->label));
-	if (placed(fs, u, l->p) != 0)
+	if (used_placed(fs, u, l->p) != 0)
 		return false;
 	*err = fs_map_read(v.type, &source, l->how, m);
-	return *err == 0 && convinced(fs, m, &v) == 0 &&
-	    undivided(fs, l) == 0 && idle(fs, l->p->src) == 0;
+	return *err == 0 && used_convinced(fs, m, &v) == 0 &&
+	    used_undivided(fs, l) == 0 && used_idle(fs, l->p->src) == 0;
 }
 
 /* Whether it can at least show what to read first; this need not be true. */
 static bool
-guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
+used_guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 {
 	struct fs_source source = { .read = look_read, .arg = l,
 		.length = fs->length };
@@ -179,7 +180,7 @@ guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 	*err = fs_map_read("", &source, l->how, m);
 	if (*err != 0)
 		return false;
-	take_over(fs, m);
+	used_take_account(fs, m);
 	fs->treated = TREATED_ORDERED;
 	if (m->state == FS_UNKNOWN)
 		used_whole(fs, "its free space is not known");
@@ -193,9 +194,9 @@ used_judge(struct used *u, struct used_fs *fs, struct look *l)
 	int err = 0;
 
 	l->base = fs->off;
-	if ((l->how & FS_ORDER) != 0 ? guessed(fs, l, &m, &err) :
-	    proven(fs, u, l, &m, &err))
-		err = take(u, l->p, fs, &m);
+	if ((l->how & FS_ORDER) != 0 ? used_guessed(fs, l, &m, &err) :
+	    used_proven(fs, u, l, &m, &err))
+		err = used_take_free(u, l->p, fs, &m);
 	fs_map_free(&m);
 	return err;
 }

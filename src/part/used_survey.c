@@ -28,7 +28,7 @@ enum {
 };
 
 static int
-add(struct used *u, unsigned partition, uint64_t off, uint64_t length)
+used_add(struct used *u, unsigned partition, uint64_t off, uint64_t length)
 {
 	size_t room = u->room * 2 + 8;
 	struct used_fs *more;
@@ -46,7 +46,7 @@ add(struct used *u, unsigned partition, uint64_t off, uint64_t length)
 }
 
 static int
-by_place(const void *a, const void *b)
+used_order_by_place(const void *a, const void *b)
 {
 	const struct used_fs *x = a, *y = b;
 
@@ -61,7 +61,7 @@ is_gpt(const unsigned char *head)
 
 /* Add the partitions that overlap the copy. */
 static int
-add_parts(struct used *u, const struct plan *p, const struct parts *t)
+used_add_parts(struct used *u, const struct plan *p, const struct parts *t)
 {
 	int err = used_list_add(&u->meta, 0, t->n == 0 ? 0 :
 	    MIN(t->part[0].start, TABLE));
@@ -71,10 +71,10 @@ add_parts(struct used *u, const struct plan *p, const struct parts *t)
 		if (!t->part[i].container &&
 		    t->part[i].start < p->src_off + p->length &&
 		    part_end(&t->part[i]) > p->src_off)
-			err = add(u, t->part[i].number, t->part[i].start,
+			err = used_add(u, t->part[i].number, t->part[i].start,
 			    t->part[i].length);
 	if (u->n > 1)
-		qsort(u->fs, u->n, sizeof(*u->fs), by_place);
+		qsort(u->fs, u->n, sizeof(*u->fs), used_order_by_place);
 	return err;
 }
 
@@ -154,7 +154,7 @@ doubt_backup(struct used *u, struct look *l, uint32_t sector)
  * be read, the source is not read again.
  */
 static int
-table(struct look *l, struct parts *t)
+used_survey_table(struct look *l, struct parts *t)
 {
 	const struct plan *p = l->p;
 	struct fault f;
@@ -172,14 +172,14 @@ table(struct look *l, struct parts *t)
  * Add the partitions, or the whole, which may have a table that cannot be used.
  */
 static int
-add_all(struct used *u, const struct plan *p, const struct parts *t)
+used_add_all(struct used *u, const struct plan *p, const struct parts *t)
 {
 	int err;
 
 	/* The boot sector of a file system looks like an empty table. */
 	if (t->n > 0 || (t->wrong[0] == '\0' && strcmp(t->type, "gpt") == 0))
-		return add_parts(u, p, t);
-	err = add(u, 0, 0, (uint64_t)p->src->geo.size);
+		return used_add_parts(u, p, t);
+	err = used_add(u, 0, 0, (uint64_t)p->src->geo.size);
 	if (err == 0 && t->wrong[0] != '\0')
 		used_whole(&u->fs[0], "its partition table cannot be used: %s",
 		    t->wrong);
@@ -188,7 +188,7 @@ add_all(struct used *u, const struct plan *p, const struct parts *t)
 
 /* Find out what to examine.  Returns 0 or an errno value. */
 static int
-survey(struct used *u, struct look *l)
+used_survey_parts(struct used *u, struct look *l)
 {
 	const struct plan *p = l->p;
 	const struct endpoint *ep = p->src;
@@ -197,12 +197,12 @@ survey(struct used *u, struct look *l)
 	int err;
 
 	if (ep->lim.part > 0)
-		return add(u, ep->lim.part, ep->lim.base,
+		return used_add(u, ep->lim.part, ep->lim.base,
 		    (uint64_t)ep->geo.size - ep->lim.base);
-	if (table(l, &t) != 0)
+	if (used_survey_table(l, &t) != 0)
 		return 0;		/* the copy will report it */
 	gpt = strcmp(t.type, "gpt") == 0;
-	err = add_all(u, p, &t);
+	err = used_add_all(u, p, &t);
 	if (err == 0 && (l->how & FS_ORDER) == 0) {
 		if (t.n > 0)
 			doubt_table(u, p);
@@ -224,7 +224,7 @@ used_look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 
 	if (err != 0)
 		return err;
-	err = survey(u, &l);
+	err = used_survey_parts(u, &l);
 	for (i = 0; i < u->n && err == 0; i++)
 		if (u->fs[i].treated != TREATED_WHOLE)
 			err = used_judge(u, &u->fs[i], &l);

@@ -40,7 +40,7 @@ rows_make(struct volumes *v, const struct parts *t, const struct plan *p)
 }
 
 static void
-name(struct volume_row *row, const struct volume *found)
+volume_row_name(struct volume_row *row, const struct volume *found)
 {
 	memcpy(row->type, found->type, sizeof(row->type));
 	if (found->label[0] != '\0')
@@ -65,7 +65,7 @@ volumes_of_source(struct volumes *v, const struct plan *p)
 		for (i = 0; i < v->n; i++) {
 			parts_volume(&src, v->row[i].off, v->row[i].len,
 			    &found);
-			name(&v->row[i], &found);
+			volume_row_name(&v->row[i], &found);
 		}
 	parts_free(&t);
 }
@@ -97,7 +97,7 @@ volumes_rescued(struct volumes *v, const struct plan *p, struct map *map)
 			parts_volume(&dst, p->dst_off + at, v->row[i].len,
 			    &found);
 			if (map_all(map, found.at - p->dst_off, 1, FINISHED))
-				name(&v->row[i], &found);
+				volume_row_name(&v->row[i], &found);
 		}
 	parts_free(&t);
 }

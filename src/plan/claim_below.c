@@ -35,7 +35,7 @@ struct medium {			/* what the loop device lies on */
 };
 
 static struct range
-shifted(struct range r, uint64_t by)
+range_shifted(struct range r, uint64_t by)
 {
 	return (struct range){ r.from + by, r.to + by };
 }
@@ -264,7 +264,7 @@ claim_below(struct claims *c, const struct disk *d, struct range r,
 		return claim_unknown(c, d, err, f);
 	c->over |= USE_LOOPED;
 	r.to = MIN(r.to, d->length);
-	r = shifted(r, off);
+	r = range_shifted(r, off);
 	m.written = r;
 	if (!S_ISBLK(m.st.st_mode))
 		return check_medium(c, d, &m.st, f) != 0 ? -1 :
@@ -272,7 +272,7 @@ claim_below(struct claims *c, const struct disk *d, struct range r,
 	if (!disk_of_block(m.st.st_rdev, &below) || below.err != 0)
 		return claim_unknown(c, &below, below.err, f);
 	m.disk = below.whole;
-	m.written = shifted(r, below.start);
+	m.written = range_shifted(r, below.start);
 	return claim_disk(c, &below, r, f) != 0 ||
 	    claim_paths(c, &below, r, f) != 0 ||
 	    claim_beside(c, &m, f) != 0 ||
@@ -314,7 +314,7 @@ check_slave(struct claims *c, const struct disk *d, struct range r,
  * not say where they lie, or cannot be read, it may have.
  */
 static bool
-shares(dev_t holder, dev_t node, struct range r)
+holder_shares(dev_t holder, dev_t node, struct range r)
 {
 	struct dm_piece piece[SLAVES];
 	size_t n, i;
@@ -363,7 +363,7 @@ claim_sharers(struct claims *c, dev_t via, dev_t node, struct range r,
 		failed = claim_unknown(c, &d, err, f);
 	}
 	for (i = 0; err == 0 && i < n && failed == 0; i++) {
-		if (holder[i] == via || !shares(holder[i], node, r))
+		if (holder[i] == via || !holder_shares(holder[i], node, r))
 			continue;
 		if (disk_of_block(holder[i], &d))
 			failed = claim_node(c, d.node, d.name, f);
@@ -390,7 +390,7 @@ claim_slave(struct claims *c, dev_t via, dev_t node, struct range r, int depth,
 		return claim_unknown(c, &d, d.err, f);
 	r.to = MIN(r.to, d.length);
 	failed = claim_sharers(c, via, node, r, f) != 0 ||
-	    check_slave(c, &d, shifted(r, d.start), f) != 0 ||
+	    check_slave(c, &d, range_shifted(r, d.start), f) != 0 ||
 	    claim_below(c, &d, r, f) != 0 ||
 	    claim_slaves(c, &d, r, depth + 1, f) != 0 ? -1 : 0;
 	c->over = over;
@@ -437,7 +437,7 @@ claim_pieces(struct claims *c, const struct disk *d,
 	size_t i;
 
 	r.to = MIN(r.to, d->length);
-	r = shifted(r, d->start);
+	r = range_shifted(r, d->start);
 	for (i = 0; i < n && failed == 0; i++)
 		if (of_member(&piece[i], r, &of))
 			failed = claim_slave(c, d->whole, piece[i].node, of,

@@ -46,7 +46,7 @@ claim_in_use(struct fault *f, const char *name, const char *node,
 
 /* Kinds of use in the words of force=: "mounted,swap". */
 static const char *
-words(unsigned kinds, char *text, size_t room)
+usage_words(unsigned kinds, char *text, size_t room)
 {
 	static const struct { unsigned kind, force; } all[] = {
 		{ USE_MOUNTED, FORCE_MOUNTED }, { USE_SWAP, FORCE_SWAP },
@@ -70,10 +70,11 @@ claim_not_known(struct fault *f, const char *name, const char *node,
 {
 	char text[64];
 
-	return fault_set(f, STATUS_REFUSED, "%s: who uses %s is not known, "
-	    "because %s cannot be read: %s (force=%s writes anyway)", name,
-	    node, use->unread, errno_words(use->err), words(use->unknown, text,
-	    sizeof(text)));
+	return fault_set(f, STATUS_REFUSED,
+	    "%s: who uses %s is not known, because %s cannot be read: %s "
+	    "(force=%s writes anyway)",
+	    name, node, use->unread, errno_words(use->err),
+	    usage_words(use->unknown, text, sizeof(text)));
 }
 
 /* Refuse if the node is in use, or may be, in a way that is not allowed. */
@@ -91,7 +92,7 @@ claim_check_node(const struct claims *c, dev_t node, const char *kernel_name,
 }
 
 static bool
-is_node(int fd, dev_t node)
+fd_is_node(int fd, dev_t node)
 {
 	struct stat st;
 
@@ -104,7 +105,8 @@ is_node(int fd, dev_t node)
  * Returns -1 with errno.
  */
 static int
-open_node(const struct claims *c, dev_t node, const char *kernel_name, int how)
+claim_open_node(const struct claims *c, dev_t node, const char *kernel_name,
+    int how)
 {
 	const struct endpoint *ep = c->plan->dst;
 	char path[300];
@@ -119,7 +121,7 @@ open_node(const struct claims *c, dev_t node, const char *kernel_name, int how)
 	}
 	fd = ep->is.inherited ? reopen(ep->fd, NULL, how) :
 	    open(ep->name, how);
-	if (fd >= 0 && !is_node(fd, node)) {
+	if (fd >= 0 && !fd_is_node(fd, node)) {
 		close(fd);
 		fd = -1;
 		errno = ESTALE;
@@ -132,7 +134,8 @@ open_node(const struct claims *c, dev_t node, const char *kernel_name, int how)
  * force= no other holder is waited for.
  */
 static int
-lock(const struct claims *c, int fd, const char *name, struct fault *f)
+claim_lock_node(const struct claims *c, int fd, const char *name,
+    struct fault *f)
 {
 	static const struct timespec tick = { 0, 100000000 };
 	int try, err = EWOULDBLOCK;
@@ -167,7 +170,7 @@ claim_check_ranges(const struct claims *c, int fd, const char *name,
 
 /* Whether a node is claimed, by us or for an earlier target. */
 static bool
-claimed(const struct claims *c, dev_t node)
+claim_held(const struct claims *c, dev_t node)
 {
 	size_t i;
 
@@ -180,7 +183,7 @@ claimed(const struct claims *c, dev_t node)
 
 /* Whether an earlier target has locked this disk already. */
 static bool
-locked(const struct claims *c, dev_t node)
+claim_locked(const struct claims *c, dev_t node)
 {
 	for (; c != NULL; c = c->others)
 		if (c->lock >= 0 && c->locked == node)
@@ -199,19 +202,19 @@ claim_node(struct claims *c, dev_t node, const char *kernel_name,
 	struct usage use;
 	int fd;
 
-	if (claimed(c, node))
+	if (claim_held(c, node))
 		return 0;
 	if (claim_check_node(c, node, kernel_name, f) != 0)
 		return -1;
 	if (c->n == CLAIMS_MOST)
 		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
 		    "partitions to claim", c->name, CLAIMS_MOST);
-	fd = open_node(c, node, kernel_name, O_EXCL);
+	fd = claim_open_node(c, node, kernel_name, O_EXCL);
 	if (fd >= 0) {
 		c->node[c->n] = node;
 		c->fd[c->n++] = fd;
 		return claim_check_ranges(c, fd, kernel_name, f) != 0 ? -1 :
-		    lock(c, fd, kernel_name, f);
+		    claim_lock_node(c, fd, kernel_name, f);
 	}
 	if ((c->plan->opts->force & FORCE_HELD) != 0)
 		return 0;
@@ -234,12 +237,12 @@ int
 claim_check_lock(const struct claims *c, const struct disk_part *part,
     struct fault *f)
 {
-	int fd = open_node(c, part->node, part->name, 0), failed;
+	int fd = claim_open_node(c, part->node, part->name, 0), failed;
 
 	if (fd < 0)			/* then nobody else here can lock it */
 		return 0;
 	failed = claim_check_ranges(c, fd, part->name, f) != 0 ? -1 :
-	    lock(c, fd, part->name, f);
+	    claim_lock_node(c, fd, part->name, f);
 	close(fd);
 	return failed;
 }
@@ -251,8 +254,8 @@ claim_check_lock(const struct claims *c, const struct disk_part *part,
 void
 claim_keep_node(struct claims *c, const struct disk_part *part)
 {
-	int fd = c->n < CLAIMS_MOST ? open_node(c, part->node, part->name, 0) :
-	    -1;
+	int fd = c->n < CLAIMS_MOST ?
+	    claim_open_node(c, part->node, part->name, 0) : -1;
 
 	if (fd < 0)
 		return;
@@ -267,13 +270,13 @@ claim_keep_node(struct claims *c, const struct disk_part *part)
 int
 claim_lock(struct claims *c, dev_t node, const char *name, struct fault *f)
 {
-	if (claimed(c, node) || locked(c->others, node))
+	if (claim_held(c, node) || claim_locked(c->others, node))
 		return 0;
 	c->locked = node;
-	c->lock = open_node(c, node, name, 0);
+	c->lock = claim_open_node(c, node, name, 0);
 	if (c->lock >= 0)
 		return claim_check_ranges(c, c->lock, name, f) != 0 ? -1 :
-		    lock(c, c->lock, name, f);
+		    claim_lock_node(c, c->lock, name, f);
 	/* in a container a partition may exist without its disk */
 	if (errno == ENOENT || (c->plan->opts->force & FORCE_HELD) != 0)
 		return 0;

@@ -113,7 +113,7 @@ by_kernel(const struct endpoint *ep)
 
 /* An end on another machine connects again if necessary. */
 static bool
-local(const struct endpoint *ep)
+confine_local(const struct endpoint *ep)
 {
 	switch (ep->kind) {
 	case END_FILE:
@@ -131,7 +131,7 @@ local(const struct endpoint *ep)
 }
 
 static const struct endpoint *
-target(const struct plan *p, unsigned i)
+confine_target(const struct plan *p, unsigned i)
 {
 	return p->targets > 1 ? p->each[i].dst : p->dst;
 }
@@ -143,7 +143,7 @@ any_by_kernel(const struct plan *p)
 	bool any = by_kernel(p->src);
 
 	for (i = 0; i < n; i++)
-		any = any || by_kernel(target(p, i));
+		any = any || by_kernel(confine_target(p, i));
 	return any;
 }
 
@@ -151,10 +151,10 @@ static bool
 all_local(const struct plan *p)
 {
 	unsigned i, n = p->targets > 1 ? p->targets : 1;
-	bool are = local(p->src);
+	bool are = confine_local(p->src);
 
 	for (i = 0; i < n; i++)
-		are = are && local(target(p, i));
+		are = are && confine_local(confine_target(p, i));
 	return are;
 }
 
@@ -165,7 +165,7 @@ has_device(const struct plan *p)
 	bool has = p->src->is.device;
 
 	for (i = 0; i < n; i++)
-		has = has || target(p, i)->is.device;
+		has = has || confine_target(p, i)->is.device;
 	return has;
 }
 
@@ -177,8 +177,8 @@ has_stack(const struct plan *p)
 	bool has = p->src->is.device && below_any(p->src->id.node);
 
 	for (i = 0; i < n && !has; i++)
-		has = target(p, i)->is.device &&
-		    below_any(target(p, i)->id.node);
+		has = confine_target(p, i)->is.device &&
+		    below_any(confine_target(p, i)->id.node);
 	return has;
 }
 
@@ -187,7 +187,7 @@ has_stack(const struct plan *p)
  * again.
  */
 static bool
-reconnects(const struct plan *p)
+confine_reconnects(const struct plan *p)
 {
 	return p->opts->wait >= 0 && !all_local(p);
 }
@@ -195,7 +195,7 @@ reconnects(const struct plan *p)
 /* --- files -------------------------------------------------------------- */
 
 static void
-allow(struct ruleset *r, int fd, uint64_t access)
+ruleset_allow(struct ruleset *r, int fd, uint64_t access)
 {
 	struct path_attr a = { .access = access & r->handled, .fd = fd };
 
@@ -210,7 +210,7 @@ allow_path(struct ruleset *r, const char *path, uint64_t access)
 
 	if (fd < 0 && errno == ENOENT)
 		return;
-	allow(r, fd, access);
+	ruleset_allow(r, fd, access);
 	if (fd >= 0)
 		close(fd);
 }
@@ -225,14 +225,14 @@ allow_dir(struct ruleset *r, const char *path)
 	if (path == NULL)
 		return;
 	fd = path_dir(path, O_PATH, &base);
-	allow(r, fd, DIRECTORY);
+	ruleset_allow(r, fd, DIRECTORY);
 	if (fd >= 0)
 		close(fd);
 }
 
 /* Open what the end opened, even if its name leads elsewhere by now. */
 static int
-open_end(const struct endpoint *ep)
+confine_open_end(const struct endpoint *ep)
 {
 	int fd = open(ep->name, O_PATH | O_CLOEXEC);
 	bool cached;
@@ -253,16 +253,16 @@ allow_end(struct ruleset *r, const struct endpoint *ep)
 	int fd;
 
 	if (ep->is.absent)		/* a file yet to be created */
-		allow(r, ep->dir, DIRECTORY);
+		ruleset_allow(r, ep->dir, DIRECTORY);
 	if (ep->is.absent || !endpoint_holds(ep) || ep->kind == END_STREAM ||
-	    !local(ep))
+	    !confine_local(ep))
 		return;
 	if (ep->is.inherited) {
-		allow(r, ep->fd, access);
+		ruleset_allow(r, ep->fd, access);
 		return;
 	}
-	fd = open_end(ep);
-	allow(r, fd, access);
+	fd = confine_open_end(ep);
+	ruleset_allow(r, fd, access);
 	if (fd >= 0)
 		close(fd);
 }
@@ -276,7 +276,7 @@ allow_below(struct ruleset *r, const struct endpoint *ep)
 
 	if (fd < 0)
 		return;
-	allow(r, fd, FS_READ);
+	ruleset_allow(r, fd, FS_READ);
 	close(fd);
 }
 
@@ -341,8 +341,8 @@ confine_files(const struct plan *p)
 	allow_end(&r, p->src);
 	allow_below(&r, p->src);
 	for (i = 0; i == 0 || i < p->targets; i++) {
-		allow_end(&r, target(p, i));
-		allow_below(&r, target(p, i));
+		allow_end(&r, confine_target(p, i));
+		allow_below(&r, confine_target(p, i));
 	}
 	allow_known(&r, p);
 	allow_outputs(&r, p->opts);
@@ -378,7 +378,7 @@ enum {
 };
 
 static struct sock_filter
-statement(unsigned code, uint32_t k)
+filter_statement(unsigned code, uint32_t k)
 {
 	return (struct sock_filter){ (uint16_t)code, 0, 0, k };
 }
@@ -388,7 +388,7 @@ statement(unsigned code, uint32_t k)
  * else "no".
  */
 static struct sock_filter
-branch(unsigned code, uint32_t k, unsigned yes, unsigned no)
+filter_branch(unsigned code, uint32_t k, unsigned yes, unsigned no)
 {
 	return (struct sock_filter){ (uint16_t)(BPF_JMP | code | BPF_K),
 		(uint8_t)yes, (uint8_t)no, k };
@@ -396,24 +396,24 @@ branch(unsigned code, uint32_t k, unsigned yes, unsigned no)
 
 /* Each number jumps to the last statement, which refuses. */
 static unsigned
-build(struct sock_filter *f, bool quiet)
+filter_build(struct sock_filter *f, bool quiet)
 {
 	unsigned n = 0, i, all = COUNT(never) + (quiet ? COUNT(network) : 0);
 
-	f[n++] = statement(BPF_LD | BPF_W | BPF_ABS,
+	f[n++] = filter_statement(BPF_LD | BPF_W | BPF_ABS,
 	    offsetof(struct seccomp_data, arch));
-	f[n++] = branch(BPF_JEQ, MACHINE, 1, 0);
-	f[n++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	f[n++] = statement(BPF_LD | BPF_W | BPF_ABS,
+	f[n++] = filter_branch(BPF_JEQ, MACHINE, 1, 0);
+	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	f[n++] = filter_statement(BPF_LD | BPF_W | BPF_ABS,
 	    offsetof(struct seccomp_data, nr));
 #ifdef __x86_64__
-	f[n++] = branch(BPF_JGE, 0x40000000, all + 1, 0);	/* x32 */
+	f[n++] = filter_branch(BPF_JGE, 0x40000000, all + 1, 0); /* x32 */
 #endif
 	for (i = 0; i < all; i++)
-		f[n++] = branch(BPF_JEQ, (uint32_t)(i < COUNT(never) ?
+		f[n++] = filter_branch(BPF_JEQ, (uint32_t)(i < COUNT(never) ?
 		    never[i] : network[i - COUNT(never)]), all - i, 0);
-	f[n++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	f[n++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 	return n;
 }
 
@@ -442,7 +442,7 @@ confine_calls(const struct plan *p)
 
 	if (MACHINE == 0 || !takes_time(p))
 		return false;
-	program.len = (unsigned short)build(f, all_local(p) &&
+	program.len = (unsigned short)filter_build(f, all_local(p) &&
 	    p->opts->control == NULL);
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 	    SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) == 0;
@@ -451,7 +451,7 @@ confine_calls(const struct plan *p)
 /* --- capabilities ------------------------------------------------------- */
 
 static uint64_t
-bit(unsigned capability)
+capability_bit(unsigned capability)
 {
 	return UINT64_C(1) << capability;
 }
@@ -461,17 +461,19 @@ bit(unsigned capability)
  * blocks reserved for root, and to send commands to disks.
  */
 static uint64_t
-needed(const struct plan *p)
+confine_needed(const struct plan *p)
 {
-	uint64_t keep = bit(CAP_DAC_OVERRIDE) | bit(CAP_SYS_RESOURCE) |
-	    bit(CAP_IPC_LOCK);
+	uint64_t keep = capability_bit(CAP_DAC_OVERRIDE) |
+	    capability_bit(CAP_SYS_RESOURCE) | capability_bit(CAP_IPC_LOCK);
 
 	if (((p->opts->iflag | p->opts->oflag) & FLAG_NOATIME) != 0)
-		keep |= bit(CAP_FOWNER);
+		keep |= capability_bit(CAP_FOWNER);
 	if (has_device(p) || p->opts->wait >= 0)
-		keep |= bit(CAP_SYS_RAWIO) | bit(CAP_SYS_ADMIN);
+		keep |= capability_bit(CAP_SYS_RAWIO) |
+		    capability_bit(CAP_SYS_ADMIN);
 	if (p->opts->control != NULL)
-		keep |= bit(CAP_SYS_NICE) | bit(CAP_SYS_ADMIN);
+		keep |= capability_bit(CAP_SYS_NICE) |
+		    capability_bit(CAP_SYS_ADMIN);
 	return keep;
 }
 
@@ -481,7 +483,7 @@ confine_capabilities(const struct plan *p)
 	struct __user_cap_header_struct h = {
 		.version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct d[2];
-	uint64_t keep = needed(p);
+	uint64_t keep = confine_needed(p);
 	unsigned i;
 
 	if (syscall(SYS_capget, &h, d) != 0)
@@ -507,7 +509,7 @@ confine(const struct plan *p)
 	if (any_by_kernel(p))
 		return holds;
 	holds |= confine_capabilities(p) ? CONFINED_CAPABILITIES : 0;
-	if (reconnects(p))
+	if (confine_reconnects(p))
 		return holds;
 	holds |= confine_files(p) ? CONFINED_FILES : 0;
 	holds |= confine_calls(p) ? CONFINED_CALLS : 0;
@@ -521,7 +523,7 @@ confine_look(const struct plan *p)
 		return 0;
 	if (any_by_kernel(p))
 		return CONFINED_PRIVILEGES;
-	if (reconnects(p))
+	if (confine_reconnects(p))
 		return CONFINED_PRIVILEGES | CONFINED_CAPABILITIES;
 	return CONFINED_PRIVILEGES | CONFINED_CAPABILITIES |
 	    (landlock_version() >= 1 ? CONFINED_FILES : 0) |

@@ -24,7 +24,7 @@ enum {
 
 /* The number of claims; the first and the last may be partial. */
 static uint64_t
-claims(const struct plan *p)
+engine_claims(const struct plan *p)
 {
 	uint64_t claim = plan_claim(p, p->claim), phase = plan_phase(p);
 	uint64_t n = p->length / claim, rest = p->length % claim;
@@ -54,7 +54,7 @@ usual_workers(const struct plan *p)
 
 /* Whether reading at several places takes a disk longer than at one. */
 static bool
-rotates(const struct endpoint *ep)
+engine_rotates(const struct endpoint *ep)
 {
 	struct disk d;
 
@@ -68,7 +68,7 @@ rotates(const struct endpoint *ep)
  * two zones.
  */
 static unsigned
-zones(const struct plan *p)
+engine_zones(const struct plan *p)
 {
 	const struct opts *o = p->opts;
 	const struct geometry *geo = &p->dst->geo;
@@ -78,7 +78,7 @@ zones(const struct plan *p)
 		return 0;
 	if (p->src->is.streamed || o->hash != 0 ||
 	    geo->zone % p->chunk != 0 || p->dst_off % p->chunk != p->phase ||
-	    geo->zone == 0 || rotates(p->src))
+	    geo->zone == 0 || engine_rotates(p->src))
 		return 1;
 	n = endpoint_writers(p->dst, p->dst_off, p->dst_off +
 	    round_up(p->length, p->pad), p->src, p->src_off);
@@ -90,11 +90,11 @@ zones(const struct plan *p)
  * small copy.
  */
 static unsigned
-workers(const struct plan *p)
+engine_workers(const struct plan *p)
 {
 	uint64_t usual = usual_workers(p);
 	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
-	uint64_t n = claims(p);
+	uint64_t n = engine_claims(p);
 
 	if (p->opts->bpt < 0 && p->length <= USUAL_TRANSFER)
 		n = 1;
@@ -145,7 +145,7 @@ prefers_threads(const struct plan *p)
 	/* a remote end zeroes by one request among others */
 	if (p->store == STORE_SPARSE || (p->holes && !p->src->is.remote))
 		return "zeros are made one by one";
-	return claims(p) < LONG_COPY ? "a short copy" : NULL;
+	return engine_claims(p) < LONG_COPY ? "a short copy" : NULL;
 }
 
 /* Use only as many threads as mem= has buffers for. */
@@ -192,8 +192,8 @@ engine_choose(struct plan *p, struct fault *f)
 	uint64_t mem = p->opts->mem > 0 ? (uint64_t)p->opts->mem : MEMORY;
 	bool wanted = opts_async(p->opts);
 
-	p->zones = zones(p);
-	p->workers = workers(p);
+	p->zones = engine_zones(p);
+	p->workers = engine_workers(p);
 	set_threads(p);
 	p->engine_why = needs_threads(p);
 	if (p->engine_why != NULL && wanted)

@@ -95,7 +95,7 @@ data_of(const struct plan *p, uint64_t enough)
 
 /* Whether the copy needs more than "room". */
 static bool
-exceeds(const struct plan *p, uint64_t room, struct fit *fit)
+fit_exceeds(const struct plan *p, uint64_t room, struct fit *fit)
 {
 	fit->room = room;
 	fit->need = round_up(p->length, p->pad);
@@ -110,12 +110,12 @@ fit_never(const struct plan *p, struct fit *fit)
 	const struct statfs *fs = &p->dst->fs;
 
 	return plain_of(fs) != NULL && writes_all(p) &&
-	    exceeds(p, bytes_of(fs, fs->f_blocks), fit);
+	    fit_exceeds(p, bytes_of(fs, fs->f_blocks), fit);
 }
 
 /* Bytes that the target has allocated, where it is overwritten. */
 static uint64_t
-own(const struct plan *p)
+fit_allocated(const struct plan *p)
 {
 	const struct endpoint *dst = p->dst;
 	uint64_t size = dst->geo.size > 0 ? (uint64_t)dst->geo.size : 0;
@@ -136,7 +136,7 @@ fit_not_now(const struct plan *p, struct fit *fit)
 	/* the rest is reserved for root */
 	if (p->length > room && geteuid() == 0)
 		room = bytes_of(fs, fs->f_bfree);
-	if (__builtin_add_overflow(room, own(p), &room))
+	if (__builtin_add_overflow(room, fit_allocated(p), &room))
 		room = UINT64_MAX;
-	return exceeds(p, room, fit);
+	return fit_exceeds(p, room, fit);
 }

@@ -25,7 +25,7 @@ struct name {			/* of a file that may not exist yet */
 
 /* Whether another path leads to this name, which may not exist yet. */
 static bool
-leads_here(const struct name *n, const struct stat *st, const char *path)
+name_leads_here(const struct name *n, const struct stat *st, const char *path)
 {
 	struct stat there, here;
 	const char *base;
@@ -70,7 +70,7 @@ is_end(const struct endpoint *ep, const struct name *n, const struct stat *st)
  * and the previous map may be the same file.
  */
 static bool
-used(const struct name *n, const struct plan *p, const struct stat *st)
+name_used(const struct name *n, const struct plan *p, const struct stat *st)
 {
 	const struct opts *o = p->opts;
 	bool renewed = n->path == o->manifest &&
@@ -83,10 +83,10 @@ used(const struct name *n, const struct plan *p, const struct stat *st)
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i] != n->path && leads_here(n, st, names[i]))
+		if (names[i] != n->path && name_leads_here(n, st, names[i]))
 			return true;
 	for (i = 0; i < o->targets; i++)
-		if (leads_here(n, st, o->target[i]))
+		if (name_leads_here(n, st, o->target[i]))
 			return true;
 	for (i = 0; (ep = tee_target(p->dst, (unsigned)i)) != NULL; i++)
 		if (is_end(ep, n, st))
@@ -107,7 +107,7 @@ look_map(const struct name *map, const char *suffix, const struct plan *p,
 	if (snprintf(name, sizeof(name), "%s%s", map->base, suffix) > NAME_MAX)
 		return fault_errno(f, ENAMETOOLONG, "%s%s", n.path, suffix);
 	there = fstatat(n.dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	if (used(&n, p, there ? &st : NULL))
+	if (name_used(&n, p, there ? &st : NULL))
 		return fault_set(f, STATUS_REFUSED, "%s%s is an end of the "
 		    "copy, or named by another operand: map= needs it for the "
 		    "map", n.path, suffix);
@@ -142,14 +142,14 @@ names_map(const struct plan *p, struct fault *f)
 
 /* Check one of the two names of a newfile. */
 static int
-look(const struct newfile *file, const char *base, const char *what,
-    const struct plan *p, struct fault *f)
+names_check_newfile(const struct newfile *file, const char *base,
+    const char *what, const struct plan *p, struct fault *f)
 {
 	const struct name n = { file->dir, base, file->path };
 	struct stat st;
 	bool there = fstatat(n.dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0;
 
-	if (!used(&n, p, there ? &st : NULL))
+	if (!name_used(&n, p, there ? &st : NULL))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s=%s: %s", file->key, file->path,
 	    what);
@@ -161,9 +161,11 @@ names_newfile(const struct newfile *file, const struct plan *p,
 {
 	if (file->path == NULL)
 		return 0;
-	if (look(file, file->base, "is used for something else, too", p,
-	    f) != 0)
+	if (names_check_newfile(file, file->base,
+	    "is used for something else, too", p, f) != 0)
 		return -1;
-	return look(file, file->temporary, "is written as " TEMPORARY
-	    " first, and that is used for something else", p, f);
+	return names_check_newfile(file, file->temporary,
+	    "is written as " TEMPORARY " first, and that is used for something "
+	    "else",
+	    p, f);
 }

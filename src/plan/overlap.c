@@ -51,7 +51,7 @@ not_seen(struct places *all, dev_t dev, int err)
 }
 
 static void
-add(struct places *all, struct place p)
+places_add(struct places *all, struct place p)
 {
 	if (p.to < p.from)
 		p.to = UINT64_MAX;
@@ -65,7 +65,7 @@ add(struct places *all, struct place p)
 static void
 add_file(struct places *all, const struct place *p, const struct stat *st)
 {
-	add(all, (struct place){ .dev = st->st_dev, .ino = st->st_ino,
+	places_add(all, (struct place){ .dev = st->st_dev, .ino = st->st_ino,
 	    .from = p->from, .to = p->to, .somewhere = p->somewhere });
 }
 
@@ -80,7 +80,8 @@ add_file_disks(struct places *all, const struct located *l)
 	if (err != 0)
 		not_seen(all, l->dev, err);
 	for (i = 0; i < n; i++)
-		add(all, (struct place){ .dev = node[i], .to = UINT64_MAX });
+		places_add(all, (struct place){ .dev = node[i], .to =
+		    UINT64_MAX });
 }
 
 /* Add what a loop device lies on. */
@@ -99,11 +100,11 @@ add_backing(struct places *all, const struct disk *d, const struct place *p)
 	err = disk_backing(d->whole_name, d->backing, &st);
 	if (err == 0 && S_ISBLK(st.st_mode)) {
 		below.dev = st.st_rdev;
-		add(all, below);
+		places_add(all, below);
 	} else if (err == 0) {
 		below.dev = l.dev = st.st_dev;
 		below.ino = l.ino = st.st_ino;
-		add(all, below);
+		places_add(all, below);
 		add_file_disks(all, &l);
 		if (overlay_file(&l, false, &layer, NULL))
 			add_file(all, &below, &layer.st);
@@ -129,7 +130,7 @@ add_pieces(struct places *all, const struct place *p)
 		from = MAX(p->from, piece[i].start);
 		to = MIN(p->to, piece[i].start + piece[i].length);
 		if (from < to)
-			add(all, (struct place){ .dev = piece[i].node,
+			places_add(all, (struct place){ .dev = piece[i].node,
 			    .from = from - piece[i].start + piece[i].off,
 			    .to = to - piece[i].start + piece[i].off });
 	}
@@ -149,8 +150,8 @@ add_slaves(struct places *all, const struct place *p)
 	if (n > 0 && add_pieces(all, p))
 		return;
 	for (i = 0; i < n; i++)
-		add(all, (struct place){ .dev = slave[i], .to = UINT64_MAX,
-		    .somewhere = true });
+		places_add(all, (struct place){ .dev = slave[i], .to =
+		    UINT64_MAX, .somewhere = true });
 }
 
 /* Add the places below a place on a block device. */
@@ -165,7 +166,7 @@ add_below(struct places *all, struct place *at)
 		return;
 	}
 	if (d.partition != 0) {
-		add(all, (struct place){ .dev = d.whole,
+		places_add(all, (struct place){ .dev = d.whole,
 		    .from = d.start + p.from,
 		    .to = d.start + MIN(p.to, d.length),
 		    .somewhere = p.somewhere });
@@ -206,7 +207,7 @@ id_of_remote(const struct endpoint *ep)
 
 /* Whether anything is known about where the end lies. */
 static bool
-located(const struct endpoint *ep)
+places_located(const struct endpoint *ep)
 {
 	return ep->id.known || id_of_remote(ep) != 0;
 }
@@ -217,8 +218,8 @@ located(const struct endpoint *ep)
  * systems that files lie on.
  */
 static void
-places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
-    struct places *all)
+places_of_end(const struct endpoint *ep, uint64_t from, uint64_t len,
+    bool on_disk, struct places *all)
 {
 	const struct place p = { .dev = ep->id.dev, .ino = ep->id.ino,
 		.from = from, .to = from + len, .id = id_of_remote(ep) };
@@ -226,7 +227,7 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
 	size_t i;
 
 	*all = (struct places){ .on_disk = on_disk };
-	add(all, p);
+	places_add(all, p);
 	if (ep->is.remote)
 		return;
 	if (!ep->is.device)
@@ -243,7 +244,7 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
  * disk.
  */
 static bool
-together(const struct place *p, const struct place *q)
+places_together(const struct place *p, const struct place *q)
 {
 	return (p->dev != 0 && p->dev == q->dev && p->ino == q->ino) ||
 	    (p->id != 0 && p->id == q->id);
@@ -251,7 +252,7 @@ together(const struct place *p, const struct place *q)
 
 /* On an overlay, the file of the layer is the same. */
 static void
-add_layer(struct places *all, const struct endpoint *ep)
+places_add_layer(struct places *all, const struct endpoint *ep)
 {
 	const struct place p = all->at[0];
 	struct stat st;
@@ -266,13 +267,13 @@ add_layer(struct places *all, const struct endpoint *ep)
  * it on its way down.
  */
 static bool
-overlap(const struct places *a, const struct places *b)
+places_overlap(const struct places *a, const struct places *b)
 {
 	const struct place *p, *q;
 
 	for (p = a->at; p < a->at + a->n; p++)
 		for (q = b->at; q < b->at + b->n; q++)
-			if (together(p, q) && p->from < q->to &&
+			if (places_together(p, q) && p->from < q->to &&
 			    q->from < p->to && !(p->somewhere && q->somewhere))
 				return true;
 	return false;
@@ -326,7 +327,7 @@ export_overlaps(const struct plan *p)
 }
 
 static int
-overlaps(const struct plan *p, struct fault *f)
+overlaps_known(const struct plan *p, struct fault *f)
 {
 	return fault_set(f, STATUS_REFUSED, "%sthe range to be written on %s "
 	    "overlaps the one to be read from %s (force=overlap writes "
@@ -336,7 +337,7 @@ overlaps(const struct plan *p, struct fault *f)
 
 /* Find where a target is written, or truncated. */
 static void
-written(const struct plan *p, struct places *all)
+places_written(const struct plan *p, struct places *all)
 {
 	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
 
@@ -344,7 +345,7 @@ written(const struct plan *p, struct places *all)
 		at = (uint64_t)p->truncate;
 		len = UINT64_MAX - at;
 	}
-	places(p->dst, at, len, false, all);
+	places_of_end(p->dst, at, len, false, all);
 }
 
 /* Whether an open file or disk has bytes of these places. */
@@ -359,14 +360,14 @@ has_some(const char *path, const struct stat *st, void *arg)
 	struct stat layer = *st;
 	size_t i;
 
-	add(&all, p);
+	places_add(&all, p);
 	overlay_resolve(path, &layer);
 	if (p.ino != 0)
 		add_file(&all, &p, &layer);
 	for (i = 0; i < all.n && all.err == 0; i++)
 		if (all.at[i].ino == 0)
 			add_below(&all, &all.at[i]);
-	return overlap(&all, arg);
+	return places_overlap(&all, arg);
 }
 
 /*
@@ -374,7 +375,7 @@ has_some(const char *path, const struct stat *st, void *arg)
  * the copy does, may be what it serves.
  */
 static int
-served(const struct endpoint *server, const struct endpoint *ep,
+overlap_served(const struct endpoint *server, const struct endpoint *ep,
     struct places *range, struct fault *f)
 {
 	pid_t pid = server->id.server;
@@ -395,9 +396,9 @@ serves_target(const struct endpoint *server, const struct plan *p,
 
 	if (server->id.server == 0 || !p->dst->id.known)
 		return 0;
-	written(p, &all);
-	add_layer(&all, p->dst);
-	return served(server, p->dst, &all, f);
+	places_written(p, &all);
+	places_add_layer(&all, p->dst);
+	return overlap_served(server, p->dst, &all, f);
 }
 
 static int
@@ -409,9 +410,9 @@ served_here(const struct plan *p, struct fault *f)
 		return -1;
 	if (p->dst->id.server == 0 || !p->src->id.known)
 		return 0;
-	places(p->src, p->src_off, p->length, false, &all);
-	add_layer(&all, p->src);
-	return served(p->dst, p->src, &all, f);
+	places_of_end(p->src, p->src_off, p->length, false, &all);
+	places_add_layer(&all, p->src);
+	return overlap_served(p->dst, p->src, &all, f);
 }
 
 /* Find where a source is read and a target is written. */
@@ -419,12 +420,12 @@ static void
 both_places(const struct plan *p, struct places *a, struct places *b)
 {
 	/* What lies below a file system is written only with force=. */
-	places(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
+	places_of_end(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
 	    (p->opts->force & ~(unsigned)FORCE_OVERLAP) != 0, a);
-	written(p, b);
+	places_written(p, b);
 	if (p->src->id.dev != p->dst->id.dev) {	/* else they are files there */
-		add_layer(a, p->src);
-		add_layer(b, p->dst);
+		places_add_layer(a, p->src);
+		places_add_layer(b, p->dst);
 	}
 }
 
@@ -432,17 +433,17 @@ both_places(const struct plan *p, struct places *a, struct places *b)
 int
 overlap_source(const struct plan *p, struct fault *f)
 {
-	bool known = located(p->src) && located(p->dst);
+	bool known = places_located(p->src) && places_located(p->dst);
 	struct places a, b;
 
 	if (p->length == 0 || (p->opts->force & FORCE_OVERLAP) != 0)
 		return 0;
 	if (export_overlaps(p))
-		return overlaps(p, f);
+		return overlaps_known(p, f);
 	if (known) {
 		both_places(p, &a, &b);
-		if (overlap(&a, &b))
-			return overlaps(p, f);
+		if (places_overlap(&a, &b))
+			return overlaps_known(p, f);
 	}
 	if (served_here(p, f) != 0)
 		return -1;
@@ -467,13 +468,13 @@ overlap_targets(const struct plan *p, const struct plan *q, struct fault *f)
 	    (serves_target(p->dst, q, f) != 0 ||
 	    serves_target(q->dst, p, f) != 0))
 		return -1;
-	if (!located(p->dst) || !located(q->dst))
+	if (!places_located(p->dst) || !places_located(q->dst))
 		return 0;
-	written(p, &a);
-	written(q, &b);
-	add_layer(&a, p->dst);
-	add_layer(&b, q->dst);
-	if (overlap(&a, &b))
+	places_written(p, &a);
+	places_written(q, &b);
+	places_add_layer(&a, p->dst);
+	places_add_layer(&b, q->dst);
+	if (places_overlap(&a, &b))
 		return both_written(p, q, f);
 	if ((a.err != 0 && p->dst->is.device) ||
 	    (b.err != 0 && q->dst->is.device))

@@ -23,7 +23,7 @@ enum {
 
 /* The block size: bs=, else the source's, else the target's, else 512. */
 static uint64_t
-block_size(const struct plan *p)
+plan_block_size(const struct plan *p)
 {
 	if (p->opts->bs > 0)
 		return (uint64_t)p->opts->bs;
@@ -43,7 +43,7 @@ too_large(struct fault *f, const char *what)
 
 /* Compute base + n units; refuse what exceeds a file offset. */
 static int
-place(uint64_t *off, uint64_t base, int64_t n, uint64_t unit)
+plan_offset(uint64_t *off, uint64_t base, int64_t n, uint64_t unit)
 {
 	if (__builtin_mul_overflow((uint64_t)n, unit, off) ||
 	    __builtin_add_overflow(*off, base, off) || *off > INT64_MAX)
@@ -56,10 +56,10 @@ place_ends(struct plan *p, const struct layout *l, struct fault *f)
 {
 	const struct opts *o = p->opts;
 
-	if (place(&p->src_off, p->src->lim.base, o->skip,
+	if (plan_offset(&p->src_off, p->src->lim.base, o->skip,
 	    (o->iflag & FLAG_SKIP_BYTES) != 0 ? 1 : p->bs) != 0)
 		return too_large(f, "skip=");
-	if (place(&p->dst_off, p->dst->lim.base, o->seek,
+	if (plan_offset(&p->dst_off, p->dst->lim.base, o->seek,
 	    (o->oflag & FLAG_SEEK_BYTES) != 0 ? 1 : p->bs) != 0)
 		return too_large(f, "seek=");
 	/* the data checked lies where the manifest says, or at skip= */
@@ -70,7 +70,7 @@ place_ends(struct plan *p, const struct layout *l, struct fault *f)
 
 /* The bytes from off on, or UINT64_MAX if unknown. */
 static uint64_t
-rest(const struct endpoint *ep, uint64_t off)
+endpoint_rest(const struct endpoint *ep, uint64_t off)
 {
 	uint64_t size = (uint64_t)ep->geo.size;
 
@@ -85,7 +85,8 @@ rest(const struct endpoint *ep, uint64_t off)
 static int
 set_common(struct plan *p, uint64_t most, struct fault *f)
 {
-	uint64_t a = rest(p->src, p->src_off), b = rest(p->dst, p->dst_off);
+	uint64_t a = endpoint_rest(p->src, p->src_off), b =
+	    endpoint_rest(p->dst, p->dst_off);
 
 	p->bounded = !p->src->is.streamed && !p->dst->is.streamed;
 	p->length = a < b ? a : b;
@@ -115,7 +116,7 @@ set_length(struct plan *p, const struct layout *l, struct fault *f)
 		if (p->length > most)
 			return too_large(f, "the end of the manifest");
 	} else if (p->counted) {
-		if (place(&p->length, 0, o->count, (o->iflag &
+		if (plan_offset(&p->length, 0, o->count, (o->iflag &
 		    FLAG_COUNT_BYTES) != 0 ? 1 : p->bs) != 0 ||
 		    p->length > most)
 			return too_large(f, "count=");
@@ -146,7 +147,7 @@ set_length(struct plan *p, const struct layout *l, struct fault *f)
  * bs for conv=sync.
  */
 static uint64_t
-padding(const struct plan *p)
+plan_padding(const struct plan *p)
 {
 	uint32_t block = p->dst->geo.block > 0 ? p->dst->geo.block : 1;
 
@@ -258,7 +259,7 @@ set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 		    "bpt= times bs= makes a transfer of more than 1 GiB");
 	if (limit_digests(p, &chunk, f) != 0)
 		return -1;
-	p->pad = padding(p);
+	p->pad = plan_padding(p);
 	if ((o->conv & CONV_PAD) != 0 || p->dst->geo.block > 0)
 		chunk = round_up(chunk, p->pad);
 	/* align transfers at the target, unless bpt= says otherwise */
@@ -297,7 +298,7 @@ looks_at_all(const struct plan *p)
 
 /* Only whole blocks can be shared; padding is not in the source. */
 static bool
-shareable(const struct plan *p)
+plan_shareable(const struct plan *p)
 {
 	uint32_t unit = p->src->geo.fs_block;
 
@@ -328,7 +329,7 @@ set_store(struct plan *p)
 	    !looks_at_all(p);
 	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
 	    o->used == 0 && o->bmap == NULL && p->store == STORE_ALL &&
-	    !looks_at_all(p) && o->verify == 0 && shareable(p);
+	    !looks_at_all(p) && o->verify == 0 && plan_shareable(p);
 }
 
 /*
@@ -386,7 +387,7 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 		.dst = dst, .truncate = -1,
 		.targets = o->targets > 1 ? o->targets : 1,
 		.oserial = o->oserial };
-	p->bs = block_size(p);
+	p->bs = plan_block_size(p);
 	p->grain = round_up(PAGE, dst->geo.block > 0 ? dst->geo.block : PAGE);
 	p->reads_back = o->verify != 0 || (o->oflag & FLAG_SPARING) != 0;
 	if (!opts_one_block(o, p->bs))

@@ -40,7 +40,7 @@ for_bytes(char *text, size_t room, const char *operand, int64_t n, bool bytes,
 
 /* The operands that lead beyond the end, as far as they were given. */
 static const char *
-leading(const struct plan *p, char *text, size_t room)
+safety_leading(const struct plan *p, char *text, size_t room)
 {
 	const struct opts *o = p->opts;
 
@@ -76,12 +76,13 @@ past_end(const struct plan *p, struct fault *f)
 		    "skip", o->skip, (o->iflag & FLAG_SKIP_BYTES) != 0, size,
 		    p->bs));
 	if (p->length > size - p->src_off)
-		return fault_set(f, STATUS_REFUSED, "%s to byte %llu, past the "
-		    "end of %s%s at %llu%s", leading(p, what, sizeof(what)),
+		return fault_set(f, STATUS_REFUSED,
+		    "%s to byte %llu, past the end of %s%s at %llu%s",
+		    safety_leading(p, what, sizeof(what)),
 		    (ull)(p->src_off + p->length), p->src->lim.within,
-		    p->src->name, (ull)size, for_bytes(hint, sizeof(hint),
-		    "count", o->count, (o->iflag & FLAG_COUNT_BYTES) != 0,
-		    size, p->bs));
+		    p->src->name, (ull)size,
+		    for_bytes(hint, sizeof(hint), "count", o->count,
+		    (o->iflag & FLAG_COUNT_BYTES) != 0, size, p->bs));
 	return 0;
 }
 
@@ -144,7 +145,7 @@ fs_too_small(const struct plan *p, struct fault *f)
 
 /* A drive without a medium, or a loop device without a file. */
 static bool
-empty(const struct endpoint *ep)
+safety_empty(const struct endpoint *ep)
 {
 	return ep->is.device && ep->geo.size == 0 &&
 	    ep->id.known && ep->id.ino == 0;
@@ -153,10 +154,11 @@ empty(const struct endpoint *ep)
 static int
 empty_device(const struct plan *p, struct fault *f)
 {
-	if (!empty(p->src) && !empty(p->dst))
+	if (!safety_empty(p->src) && !safety_empty(p->dst))
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s has a size of 0; is there a "
-	    "medium in it?", empty(p->src) ? p->src->name : p->dst->name);
+	return fault_set(f, STATUS_REFUSED,
+	    "%s has a size of 0; is there a medium in it?",
+	    safety_empty(p->src) ? p->src->name : p->dst->name);
 }
 
 /* A map records positions, so both ends must have them. */
@@ -255,7 +257,7 @@ out_of_order(const struct plan *p, struct fault *f)
 }
 
 static const char *
-known(const char *id)
+safety_known(const char *id)
 {
 	return id[0] != '\0' ? id : "not known";
 }
@@ -272,15 +274,18 @@ other_disk(const struct endpoint *ep, const char *operand, const char *called,
 		    "asks for one", ep->name, operand);
 	by = disk_is(&d, called);
 	if (by == NAME_OTHER)
-		return fault_set(f, STATUS_REFUSED, "%s is not the disk that "
-		    "%s=%s asks for: its serial number is %s, its WWN is %s",
-		    ep->name, operand, called, known(d.serial), known(d.wwn));
+		return fault_set(f, STATUS_REFUSED,
+		    "%s is not the disk that %s=%s asks for: its serial number "
+		    "is %s, its WWN is %s",
+		    ep->name, operand, called, safety_known(d.serial),
+		    safety_known(d.wwn));
 	if (disk_namesake(&d, by, &other))
-		return fault_set(f, STATUS_REFUSED, "%s=%s: %s and %s are both "
-		    "called that; their WWNs are %s and %s; use a name that "
-		    "only one has", operand, called,
-		    d.name[0] != '\0' ? d.name : d.sg, other.name[0] != '\0' ?
-		    other.name : other.sg, known(d.wwn), known(other.wwn));
+		return fault_set(f, STATUS_REFUSED,
+		    "%s=%s: %s and %s are both called that; their WWNs are %s "
+		    "and %s; use a name that only one has",
+		    operand, called, d.name[0] != '\0' ? d.name : d.sg,
+		    other.name[0] != '\0' ? other.name : other.sg,
+		    safety_known(d.wwn), safety_known(other.wwn));
 	return 0;
 }
 
@@ -463,7 +468,7 @@ not_awaitable(const struct plan *p, struct fault *f)
 }
 
 static bool
-measurable(const struct endpoint *ep)
+safety_measurable(const struct endpoint *ep)
 {
 	struct disk d;
 	double is;
@@ -475,7 +480,7 @@ measurable(const struct endpoint *ep)
 static int
 not_measurable(const struct plan *p, struct fault *f)
 {
-	if (p->opts->maxtemp < 0 || measurable(p->src))
+	if (p->opts->maxtemp < 0 || safety_measurable(p->src))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "maxtemp=: the temperature of %s "
 	    "is not known; for a SATA disk load the module drivetemp",

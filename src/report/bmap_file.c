@@ -19,7 +19,7 @@ struct writer {
 };
 
 static void __attribute__((format(printf, 2, 3)))
-put(struct writer *w, const char *fmt, ...)
+bmap_file_put(struct writer *w, const char *fmt, ...)
 {
 	char line[256];
 	va_list ap;
@@ -47,11 +47,12 @@ put_range(struct writer *w, const struct bmap_piece *p, uint64_t block)
 	uint64_t first = p->off / block, last = (p->off + p->len - 1) / block;
 	const uint64_t *d = p->digest.word;
 
-	put(w, "        <Range chksum=\"%016" PRIx64 "%016" PRIx64 "%016" PRIx64
-	    "%016" PRIx64 "\"> %" PRIu64, d[0], d[1], d[2], d[3], first);
+	bmap_file_put(w, "        <Range chksum=\"%016" PRIx64 "%016" PRIx64
+	    "%016" PRIx64 "%016" PRIx64 "\"> %" PRIu64, d[0], d[1], d[2], d[3],
+	    first);
 	if (last > first)
-		put(w, "-%" PRIu64, last);
-	put(w, " </Range>\n");
+		bmap_file_put(w, "-%" PRIu64, last);
+	bmap_file_put(w, " </Range>\n");
 }
 
 static uint64_t
@@ -72,24 +73,26 @@ put_head(struct writer *w, const struct bmap_table *t, uint64_t size,
 {
 	long at;
 
-	put(w, "<?xml version=\"1.0\" ?>\n<!-- A block map of an image, by "
-	    "pardd %s. -->\n<bmap version=\"2.0\">\n", PARDD_VERSION);
-	put(w, "    <ImageSize> %" PRIu64 " </ImageSize>\n", size);
-	put(w, "    <BlockSize> %" PRIu64 " </BlockSize>\n", block);
-	put(w, "    <BlocksCount> %" PRIu64 " </BlocksCount>\n",
+	bmap_file_put(w,
+	    "<?xml version=\"1.0\" ?>\n<!-- A block map of an image, by pardd "
+	    "%s. -->\n<bmap version=\"2.0\">\n",
+	    PARDD_VERSION);
+	bmap_file_put(w, "    <ImageSize> %" PRIu64 " </ImageSize>\n", size);
+	bmap_file_put(w, "    <BlockSize> %" PRIu64 " </BlockSize>\n", block);
+	bmap_file_put(w, "    <BlocksCount> %" PRIu64 " </BlocksCount>\n",
 	    (size + block - 1) / block);
-	put(w, "    <MappedBlocksCount> %" PRIu64 " </MappedBlocksCount>\n",
-	    count_mapped(t, block));
-	put(w, "    <ChecksumType> sha256 </ChecksumType>\n"
+	bmap_file_put(w, "    <MappedBlocksCount> %" PRIu64
+	    " </MappedBlocksCount>\n", count_mapped(t, block));
+	bmap_file_put(w, "    <ChecksumType> sha256 </ChecksumType>\n"
 	    "    <BmapFileChecksum> ");
 	at = ftell(w->out);
-	put(w, "%064d </BmapFileChecksum>\n    <BlockMap>\n", 0);
+	bmap_file_put(w, "%064d </BmapFileChecksum>\n    <BlockMap>\n", 0);
 	return at;
 }
 
 /* Whether ranges of whole blocks cover exactly these bytes. */
 static bool
-whole_blocks(const struct bmap_table *t, uint64_t size, uint64_t block)
+bmap_whole_blocks(const struct bmap_table *t, uint64_t size, uint64_t block)
 {
 	uint64_t end;
 	size_t i;
@@ -113,7 +116,7 @@ bmap_write(struct newfile *file, struct bmap_table *t, uint64_t size,
 	size_t i;
 	int err = 0;
 
-	if (!bmap_table_settle(t) || !whole_blocks(t, size, block))
+	if (!bmap_table_settle(t) || !bmap_whole_blocks(t, size, block))
 		return fault_set(f, STATUS_FILE, "%s: the pieces of the copy "
 		    "are none of a block map", file->path);
 	if (newfile_begin(file, f) != 0)
@@ -124,7 +127,7 @@ bmap_write(struct newfile *file, struct bmap_table *t, uint64_t size,
 	at = put_head(&w, t, size, block);
 	for (i = 0; i < t->n; i++)
 		put_range(&w, &t->piece[i], block);
-	put(&w, "    </BlockMap>\n</bmap>\n");
+	bmap_file_put(&w, "    </BlockMap>\n</bmap>\n");
 	if (!digester_end(w.sum, &own))
 		err = ENOMEM;
 	else if (at < 0 || fseek(file->out, at, SEEK_SET) != 0)

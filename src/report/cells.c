@@ -10,7 +10,7 @@
 
 /* The order of statuses, from irrelevant to lost. */
 static unsigned
-badness(char status)
+cell_badness(char status)
 {
 	static const char order[] = { OUTSIDE, FINISHED, UNTRIED, CLAIMED,
 		UNTRIMMED, UNSCRAPED, BAD };
@@ -36,7 +36,8 @@ cells_fill(char *cell, size_t n, const struct seg *seg, size_t n_seg,
 			last = number_part(s->off + s->len, n, length) - 1;
 		for (at = number_part(s->off, n, length); at <= last && at < n;
 		    at++)
-			if (badness((char)s->status) > badness(cell[at]))
+			if (cell_badness((char)s->status) >
+			    cell_badness(cell[at]))
 				cell[at] = (char)s->status;
 	}
 	for (at = 0; at < n; at++)

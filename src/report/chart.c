@@ -40,7 +40,7 @@ struct panel {			/* an area with axes; pixels, top down */
 /* --- pieces ------------------------------------------------------------- */
 
 static double
-at_x(const struct panel *pa, double x)
+chart_x(const struct panel *pa, double x)
 {
 	double part = (x - pa->from_x) / (pa->to_x - pa->from_x);
 
@@ -78,7 +78,7 @@ power_of_ten(double n)
 
 /* Round n up to a multiple of a step. */
 static double
-steps(double n, double step)
+chart_steps(double n, double step)
 {
 	double whole = (double)(uint64_t)(n / step);
 
@@ -96,7 +96,7 @@ round_step(double n)
 }
 
 static void
-frame(const struct panel *pa, const char *what)
+chart_frame(const struct panel *pa, const char *what)
 {
 	fprintf(pa->out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" "
 	    "height=\"%.1f\" fill=\"#fafafa\" stroke=\"#999\"/>\n", LEFT,
@@ -108,7 +108,7 @@ frame(const struct panel *pa, const char *what)
 static void
 mark_x(const struct panel *pa, double x, const char *label)
 {
-	double at = at_x(pa, x), end = pa->top + pa->tall;
+	double at = chart_x(pa, x), end = pa->top + pa->tall;
 
 	fprintf(pa->out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>"
 	    "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
@@ -140,7 +140,7 @@ latency_text(char *to, size_t room, double ns)
 
 /* Lines at powers of ten for latencies, along x or y. */
 static void
-powers(const struct panel *pa, bool upward)
+chart_powers(const struct panel *pa, bool upward)
 {
 	double from = upward ? pa->from_y : pa->from_x;
 	double to = upward ? pa->to_y : pa->to_x;
@@ -157,7 +157,7 @@ static void
 positions_axis(const struct panel *pa, const char *what)
 {
 	double step = round_step((pa->to_x - pa->from_x) / TICKS);
-	uint64_t i = (uint64_t)(steps(pa->from_x, step) / step);
+	uint64_t i = (uint64_t)(chart_steps(pa->from_x, step) / step);
 	char label[32];
 
 	for (; (double)i * step <= pa->to_x; i++)
@@ -214,7 +214,7 @@ make_columns(struct columns *c, const struct gauge *r, uint64_t extent)
 enum what { BUSY_RATE, WALL_RATE, MEAN_LATENCY, MOST_LATENCY };
 
 static double
-value(const struct bin *b, enum what what)
+chart_value(const struct bin *b, enum what what)
 {
 	if (what == BUSY_RATE)
 		return profile_rate(b->bytes, b->busy);
@@ -226,7 +226,7 @@ value(const struct bin *b, enum what what)
 
 /* Draw steps; columns without requests are empty. */
 static void
-curve(const struct panel *pa, const struct columns *c, enum what what,
+chart_curve(const struct panel *pa, const struct columns *c, enum what what,
     const char *style)
 {
 	bool open = false;
@@ -241,26 +241,26 @@ curve(const struct panel *pa, const struct columns *c, enum what what,
 			open = false;
 			continue;
 		}
-		y = at_y(pa, value(&c->bin[i], what));
+		y = at_y(pa, chart_value(&c->bin[i], what));
 		if (open)
 			fprintf(pa->out, "V%.1f", y);
 		else
-			fprintf(pa->out, "M%.1f %.1f", at_x(pa, from), y);
+			fprintf(pa->out, "M%.1f %.1f", chart_x(pa, from), y);
 		fprintf(pa->out, "H%.1f",
-		    at_x(pa, to < pa->to_x ? to : pa->to_x));
+		    chart_x(pa, to < pa->to_x ? to : pa->to_x));
 		open = true;
 	}
 	fputs("\"/>\n", pa->out);
 }
 
 static double
-greatest(const struct columns *c, enum what what)
+chart_greatest(const struct columns *c, enum what what)
 {
 	double most = 0, v;
 	unsigned i;
 
 	for (i = 0; i < c->n; i++) {
-		v = c->bin[i].requests > 0 ? value(&c->bin[i], what) : 0;
+		v = c->bin[i].requests > 0 ? chart_value(&c->bin[i], what) : 0;
 		most = v > most ? v : most;
 	}
 	return most;
@@ -269,20 +269,21 @@ greatest(const struct columns *c, enum what what)
 static void
 draw_rates(struct panel *pa, const struct columns *c, const char *colour)
 {
-	double busy = greatest(c, BUSY_RATE), wall = greatest(c, WALL_RATE);
+	double busy = chart_greatest(c, BUSY_RATE), wall =
+	    chart_greatest(c, WALL_RATE);
 	double most = busy > wall ? busy : wall, step;
 	char style[80];
 
 	step = round_step((most > 0 ? most : 1) / 5);
 	pa->from_y = 0;
-	pa->to_y = steps(most > 0 ? most : 1, step);
-	frame(pa, "rate while busy; dashed: overall");
+	pa->to_y = chart_steps(most > 0 ? most : 1, step);
+	chart_frame(pa, "rate while busy; dashed: overall");
 	rates_axis(pa);
-	curve(pa, c, WALL_RATE,
+	chart_curve(pa, c, WALL_RATE,
 	    "stroke=\"#666\" stroke-dasharray=\"3 3\"");
 	snprintf(style, sizeof(style), "stroke=\"%s\" stroke-width=\"1.6\"",
 	    colour);
-	curve(pa, c, BUSY_RATE, style);
+	chart_curve(pa, c, BUSY_RATE, style);
 }
 
 static void
@@ -293,14 +294,14 @@ draw_latencies(struct panel *pa, const struct columns *c,
 
 	pa->from_y = log_of(power_of_ten((double)r->least));
 	pa->to_y = log_of(power_of_ten((double)r->all.most) * 10);
-	frame(pa, "mean latency; dotted: maximum");
-	powers(pa, true);
+	chart_frame(pa, "mean latency; dotted: maximum");
+	chart_powers(pa, true);
 	snprintf(style, sizeof(style), "stroke=\"%s\" "
 	    "stroke-dasharray=\"1 2\"", colour);
-	curve(pa, c, MOST_LATENCY, style);
+	chart_curve(pa, c, MOST_LATENCY, style);
 	snprintf(style, sizeof(style), "stroke=\"%s\" stroke-width=\"1.6\"",
 	    colour);
-	curve(pa, c, MEAN_LATENCY, style);
+	chart_curve(pa, c, MEAN_LATENCY, style);
 }
 
 /* Draw both panels of an end at y; returns where they end. */
@@ -337,7 +338,7 @@ bucket_from(unsigned i)
 
 /* Requests per width of a bucket. */
 static double
-density(const struct gauge *r, unsigned i)
+chart_density(const struct gauge *r, unsigned i)
 {
 	return (double)r->latency[i] / (double)r->all.requests /
 	    (bucket_from(i + 1) - bucket_from(i));
@@ -358,11 +359,11 @@ draw_outline(const struct panel *pa, const struct gauge *r,
 
 		if (any && !open)
 			fprintf(pa->out, "M%.1f %.1f",
-			    at_x(pa, bucket_from(i)), base);
+			    chart_x(pa, bucket_from(i)), base);
 		if (any)
 			fprintf(pa->out, "V%.1fH%.1f",
-			    at_y(pa, density(r, i)),
-			    at_x(pa, bucket_from(i + 1)));
+			    at_y(pa, chart_density(r, i)),
+			    chart_x(pa, bucket_from(i + 1)));
 		else if (open)
 			fprintf(pa->out, "V%.1f", base);
 		open = any;
@@ -372,7 +373,7 @@ draw_outline(const struct panel *pa, const struct gauge *r,
 
 /* The range of all latencies in whole powers of ten, and the highest bar. */
 static void
-scale(struct panel *pa, const struct gauge *sum)
+chart_scale(struct panel *pa, const struct gauge *sum)
 {
 	double least = -1, most = 0, high = 0, d;
 	enum series s;
@@ -386,7 +387,7 @@ scale(struct panel *pa, const struct gauge *sum)
 		if ((double)sum[s].all.most > most)
 			most = (double)sum[s].all.most;
 		for (i = 0; i < PROFILE_BUCKETS; i++) {
-			d = density(&sum[s], i);
+			d = chart_density(&sum[s], i);
 			high = d > high ? d : high;
 		}
 	}
@@ -397,7 +398,7 @@ scale(struct panel *pa, const struct gauge *sum)
 }
 
 static void
-legend(FILE *out, enum series s, const struct gauge *r, double y)
+chart_legend(FILE *out, enum series s, const struct gauge *r, double y)
 {
 	fprintf(out, "<text x=\"%d\" y=\"%.1f\" fill=\"%s\">%s: %llu request"
 	    "%s, %llu error%s; ms: min %.3f, median %.3f, 90 %% %.3f, "
@@ -418,15 +419,15 @@ draw_histogram(FILE *out, const struct gauge *sum, double y)
 	struct panel pa = { .out = out, .top = y, .tall = HISTOGRAM_TALL };
 	enum series s;
 
-	scale(&pa, sum);
-	frame(&pa, "requests by latency");
-	powers(&pa, false);
+	chart_scale(&pa, sum);
+	chart_frame(&pa, "requests by latency");
+	chart_powers(&pa, false);
 	y += HISTOGRAM_TALL + AXIS;
 	for (s = 0; s < SERIES_MOST; s++) {
 		if (sum[s].all.requests == 0)
 			continue;
 		draw_outline(&pa, &sum[s], colours[s]);
-		legend(out, s, &sum[s], y);
+		chart_legend(out, s, &sum[s], y);
 		y += LEGEND;
 	}
 }
@@ -434,7 +435,7 @@ draw_histogram(FILE *out, const struct gauge *sum, double y)
 /* --- the picture -------------------------------------------------------- */
 
 static void
-title(FILE *out, const struct profile *pr, const struct gauge *sum,
+chart_title(FILE *out, const struct profile *pr, const struct gauge *sum,
     double seconds)
 {
 	uint64_t bytes = sum[SERIES_TARGET].all.bytes > 0 ?
@@ -478,7 +479,7 @@ chart_draw(FILE *out, const struct profile *pr,
 	    "fill: #555; } .grid { stroke: #ddd; fill: none; }</style>\n"
 	    "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", WIDTH, tall,
 	    WIDTH, tall, WIDTH, tall);
-	title(out, pr, sum, seconds);
+	chart_title(out, pr, sum, seconds);
 	for (s = 0; s < SERIES_MOST; s++)
 		if (sum[s].all.requests > 0)
 			y = draw_end(out, pr->p, s, &sum[s], y);

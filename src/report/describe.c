@@ -19,7 +19,7 @@ describe_unknown(const char *name)
 }
 
 static json_t *
-device(const struct identity *id)
+describe_device(const struct identity *id)
 {
 	return id->known ? json_sprintf("%u:%u", major(id->dev),
 	    minor(id->dev)) : json_null();
@@ -54,7 +54,7 @@ describe_end(const struct endpoint *ep, uint64_t off)
 	    "size", value_amount(ep->is.absent ? -1 :
 	    ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size),
 	    "block", value_amount(ep->geo.block > 0 ? (int64_t)ep->geo.block :
-	    -1), "offset", value_count(off), "device", device(id),
+	    -1), "offset", value_count(off), "device", describe_device(id),
 	    "inode", id->known && id->ino != 0 ? value_count(id->ino) :
 	    json_null(),
 	    "created", ep->is.absent);

@@ -11,7 +11,7 @@
 #include "base/value.h"
 
 static void
-incomplete(struct sink *s, int err)
+event_incomplete(struct sink *s, int err)
 {
 	fault_errno(&s->trouble, err, "%s=%s: it is not complete", s->key,
 	    s->name);
@@ -25,7 +25,7 @@ event_put(struct sink *s, json_t *o, int patience)
 	int err = line == NULL ? ENOMEM : sink_put(s, line, len, patience);
 
 	if (err != 0) {
-		incomplete(s, err);
+		event_incomplete(s, err);
 		sink_close(s);
 	}
 	free(line);
@@ -37,7 +37,7 @@ event_last(struct sink *s)
 	int err = sink_close(s);
 
 	if (err != 0)
-		incomplete(s, err);
+		event_incomplete(s, err);
 }
 
 json_t *

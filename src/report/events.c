@@ -114,7 +114,7 @@ plan_line(const struct events *ev, const struct plan *p)
 }
 
 static json_t *
-targets(const struct plan *p)
+events_targets(const struct plan *p)
 {
 	json_t *list = json_array();
 	const struct endpoint *ep;
@@ -137,7 +137,7 @@ events_plan(struct events *ev, const struct plan *p)
 	ev->target = describe_end(tee_target(p->dst, 0), p->dst_off +
 	    (p->targets > 1 ? tee_target(p->dst, 0)->lim.base : 0));
 	if (p->targets > 1)
-		ev->targets = targets(p);
+		ev->targets = events_targets(p);
 	ev->bounded = p->bounded;
 	ev->length = p->length;
 	if (ev->json.fd >= 0)
@@ -177,7 +177,7 @@ tell_errors(struct events *ev, const struct plan *p, struct map *map,
  * rereads bad blocks.
  */
 static uint64_t
-settled(const struct plan *p, struct map *map, uint64_t from)
+events_settled(const struct plan *p, struct map *map, uint64_t from)
 {
 	static const enum seg_status open[] = { UNTRIED, UNTRIMMED, UNSCRAPED,
 		CLAIMED, LATER, LAST, ASIDE };
@@ -195,7 +195,7 @@ settled(const struct plan *p, struct map *map, uint64_t from)
 
 /* What the copy waits for, or null. */
 static json_t *
-stalled(const struct plan *p, const struct silence *s)
+events_stalled(const struct plan *p, const struct silence *s)
 {
 	const char *word = watch_word(s, p);
 
@@ -215,14 +215,14 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	if (ev->json.fd < 0 || t->seconds < ev->next)
 		return;
 	ev->next = t->seconds + INTERVAL;
-	tell_errors(ev, p, map, settled(p, map, ev->told), 0);
+	tell_errors(ev, p, map, events_settled(p, map, ev->told), 0);
 	if (ev->json.fd < 0 || !sink_room(&ev->json, 0))
 		return;
 	o = json_pack("{s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
 	    "schema", SCHEMA,
 	    "event", "progress", "phase", phase_name(t->phase),
 	    "class", value_text(classes[t->order]),
-	    "stopping", t->stopping, "stalled", stalled(p, &t->silence),
+	    "stopping", t->stopping, "stalled", events_stalled(p, &t->silence),
 	    "length", value_amount(p->bounded ? (int64_t)p->length : -1),
 	    "bytes_finished", value_count(t->finished), "bytes_left",
 	    value_amount(p->bounded ? (int64_t)t->left : -1),
@@ -236,7 +236,7 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
  * only begun to examine.
  */
 static json_t *
-unreadable(const struct plan *p, struct map *map)
+events_unreadable(const struct plan *p, struct map *map)
 {
 	struct seg *seg, *last = NULL;
 	size_t n = map_copy(map, &seg), i;
@@ -267,7 +267,7 @@ events_errors(struct events *ev, const struct plan *p, struct map *map)
 		return;
 	tell_errors(ev, p, map, UINT64_MAX, PATIENCE);
 	json_decref(ev->unreadable);
-	ev->unreadable = unreadable(p, map);
+	ev->unreadable = events_unreadable(p, map);
 }
 
 void

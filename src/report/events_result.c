@@ -25,7 +25,7 @@ struct ending {
 };
 
 static const char *
-verdict(int status, bool began)
+result_verdict(int status, bool began)
 {
 	if (!began)
 		return status == STATUS_USAGE ? "usage" : "refused";
@@ -47,7 +47,7 @@ verdict(int status, bool began)
 
 /* The digests; null if the copy is not complete. */
 static json_t *
-hashes(const struct hash *hash)
+result_hashes(const struct hash *hash)
 {
 	json_t *list = json_array();
 	const struct hash_sum *d;
@@ -63,7 +63,7 @@ hashes(const struct hash *hash)
 
 /* The largest number of requests at a time; null: one per worker. */
 static json_t *
-in_flight(const struct tally *t)
+result_in_flight(const struct tally *t)
 {
 	if (t->in_flight_read == 0)
 		return json_null();
@@ -72,7 +72,7 @@ in_flight(const struct tally *t)
 }
 
 static json_t *
-confined(unsigned holds)
+result_confined(unsigned holds)
 {
 	json_t *list = json_array();
 	const char *word;
@@ -85,7 +85,8 @@ confined(unsigned holds)
 
 /* The common part of result and journal. */
 static json_t *
-ending(const struct events *ev, const char *event, const struct ending *e)
+result_ending(const struct events *ev, const char *event,
+    const struct ending *e)
 {
 	json_t *o = json_pack("{s:s, s:s, s:i, s:s, s:o, s:o}",
 	    "schema", SCHEMA, "event", event,
@@ -94,19 +95,20 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 	    "signal", value_amount(e->signal > 0 ? e->signal : -1));
 
 	o = value_merge(o, event_counts(&e->tally));
-	return value_merge(o, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, "
-	    "s:o, s:o, s:o, s:o}", "bytes_holes", value_count(e->tally.holes),
-	    "bytes_zeroed", value_count(e->tally.zeroed),
-	    "bytes_shared", value_count(e->tally.shared),
-	    "flushed", e->flushed, "verified", e->verified,
-	    "hashes", hashes(e->hash), "in_flight", in_flight(&e->tally),
-	    "confined", confined(e->confined),
-	    "started", value_time(&ev->started), "ended", value_now()));
+	return value_merge(o,
+	    json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
+	    "bytes_holes", value_count(e->tally.holes), "bytes_zeroed",
+	    value_count(e->tally.zeroed), "bytes_shared",
+	    value_count(e->tally.shared), "flushed", e->flushed, "verified",
+	    e->verified, "hashes", result_hashes(e->hash), "in_flight",
+	    result_in_flight(&e->tally), "confined",
+	    result_confined(e->confined), "started", value_time(&ev->started),
+	    "ended", value_now()));
 }
 
 /* What was lost. */
 static json_t *
-loss(const struct loss *l)
+result_loss(const struct loss *l)
 {
 	if (!l->known)
 		return json_null();
@@ -116,7 +118,7 @@ loss(const struct loss *l)
 }
 
 static json_t *
-names(const struct fs_names *f)
+result_names(const struct fs_names *f)
 {
 	json_t *list = f->known ? json_array() : json_null();
 	size_t i;
@@ -128,7 +130,7 @@ names(const struct fs_names *f)
 
 /* Where the losses lie, and which files are hit. */
 static json_t *
-damage(const struct damage *d)
+result_damage(const struct damage *d)
 {
 	json_t *list = json_array();
 	size_t i;
@@ -146,31 +148,32 @@ damage(const struct damage *d)
 		    "length", value_amount(a->outside ? -1 : (int64_t)a->len),
 		    "bytes", value_count(a->bytes),
 		    "ranges", value_count(a->ranges),
-		    "lost", loss(&a->loss),
+		    "lost", result_loss(&a->loss),
 		    "command", value_known(a->command),
 		    "left_out", value_count(a->more),
-		    "files_hit", names(&a->files),
+		    "files_hit", result_names(&a->files),
 		    "files_all", damage_all_named(a)));
 	}
 	return list;
 }
 
 static void
-finish(struct events *ev, const struct ending *e, int patience)
+events_finish(struct events *ev, const struct ending *e, int patience)
 {
 	const struct opts *o = ev->opts;
 	json_t *end;
 
 	if (ev->json.fd >= 0) {
-		end = ending(ev, "result", e);
-		end = value_merge(end, json_pack("{s:O, s:O, s:o, s:O, s:O}",
-		    "unreadable", ev->unreadable,
-		    "mismatch", ev->mismatch, "damage", damage(e->damage),
-		    "source", ev->source, "target", ev->target));
+		end = result_ending(ev, "result", e);
+		end = value_merge(end,
+		    json_pack("{s:O, s:O, s:o, s:O, s:O}", "unreadable",
+		    ev->unreadable, "mismatch", ev->mismatch, "damage",
+		    result_damage(e->damage), "source", ev->source, "target",
+		    ev->target));
 		event_put(&ev->json, event_targets(ev, end), patience);
 	}
 	if (ev->log.fd >= 0) {
-		end = ending(ev, "run", e);
+		end = result_ending(ev, "run", e);
 		end = value_merge(end, json_pack("{s:O, s:O, s:o, s:I, s:o}",
 		    "source", ev->source, "target", ev->target,
 		    "length",
@@ -187,7 +190,7 @@ finish(struct events *ev, const struct ending *e, int patience)
 
 /* What differs at the end. */
 static json_t *
-mismatch(const struct plan *p, struct map *differ)
+result_mismatch(const struct plan *p, struct map *differ)
 {
 	json_t *list = json_array();
 	struct seg s = { .off = 0 };
@@ -204,8 +207,8 @@ list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 	if (ev->json.fd < 0 || out->abandoned || !out->differ.ready)
 		return;
 	json_decref(ev->mismatch);
-	ev->mismatch = mismatch(p, out->targets > 0 ? &out->each[0].differ :
-	    &out->differ);
+	ev->mismatch = result_mismatch(p, out->targets > 0 ?
+	    &out->each[0].differ : &out->differ);
 }
 
 /* Add the result of each target. */
@@ -222,13 +225,13 @@ judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
 		    json_incref(json_array_get(ev->targets, i)),
 		    json_pack("{s:i, s:s, s:o, s:o, s:b, s:b, s:o}",
 		    "status", one->verdict.status,
-		    "verdict", verdict(one->verdict.status, true),
+		    "verdict", result_verdict(one->verdict.status, true),
 		    "message", value_text(one->verdict.text),
 		    "bytes_written", value_count(tee_written(p->dst, i)),
 		    "flushed", one->flushed, "verified", one->proven &&
 		    one->verdict.status != STATUS_MISMATCH,
 		    "mismatch", out->abandoned ? json_array() :
-		    mismatch(&p->each[i], &one->differ)));
+		    result_mismatch(&p->each[i], &one->differ)));
 		json_decref(o);
 	}
 }
@@ -238,7 +241,7 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 {
 	const struct ending e = { .status = out->verdict.status,
 		.signal = out->signal,
-		.verdict = verdict(out->verdict.status, true),
+		.verdict = result_verdict(out->verdict.status, true),
 		.message = out->verdict.text, .tally = out->tally,
 		.damage = &out->damage,
 		.flushed = out->targets > 0 ? out->each[0].flushed :
@@ -252,16 +255,17 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 	list_mismatch(ev, p, out);
 	if (ev->targets != NULL)
 		judge_targets(ev, p, out);
-	finish(ev, &e, out->abandoned ? 0 : PATIENCE);
+	events_finish(ev, &e, out->abandoned ? 0 : PATIENCE);
 }
 
 void
 events_refused(struct events *ev, const struct fault *why)
 {
 	const struct ending e = { .status = why->status,
-		.verdict = verdict(why->status, false), .message = why->text };
+		.verdict = result_verdict(why->status, false), .message =
+		    why->text };
 
 	json_decref(ev->targets);	/* nothing was done to them */
 	ev->targets = NULL;
-	finish(ev, &e, PATIENCE);
+	events_finish(ev, &e, PATIENCE);
 }

@@ -22,7 +22,7 @@ can_be_read_again(const struct endpoint *ep)
 
 /* The end that the lines name, and where the copy begins there; or NULL. */
 static const struct endpoint *
-named(const struct plan *all, uint64_t *off)
+hashfile_named(const struct plan *all, uint64_t *off)
 {
 	const struct plan *p = plan_first(all);
 
@@ -38,7 +38,7 @@ char *
 hashfile_line(const struct plan *p, const struct hash_sum *d)
 {
 	uint64_t off;
-	const struct endpoint *ep = named(p, &off);
+	const struct endpoint *ep = hashfile_named(p, &off);
 	const char *name = ep != NULL ? ep->name : "-", *mark;
 	char *safe = malloc(2 * strlen(name) + 1), *line = NULL;
 	size_t n;
@@ -56,7 +56,7 @@ hashfile_line(const struct plan *p, const struct hash_sum *d)
 
 /* Whether the named end contains more than was copied. */
 static bool
-is_part(const struct plan *p, const struct endpoint *ep, uint64_t off,
+hashfile_partial(const struct plan *p, const struct endpoint *ep, uint64_t off,
     uint64_t len)
 {
 	bool cut = ep != p->src && p->truncate >= 0;
@@ -67,15 +67,16 @@ is_part(const struct plan *p, const struct endpoint *ep, uint64_t off,
 
 /* Comments, which the tools skip, if they would read something else. */
 static void
-remark(FILE *out, const struct plan *p, const struct outcome *o)
+hashfile_remark(FILE *out, const struct plan *p, const struct outcome *o)
 {
 	uint64_t off, len = o->tally.read + o->tally.lost;
-	const struct endpoint *ep = named(p, &off);
+	const struct endpoint *ep = hashfile_named(p, &off);
 
 	if (o->tally.lost > 0)
 		fprintf(out, "# %" PRIu64 " bytes could not be read: they "
 		    "count as zeros\n", o->tally.lost);
-	if (ep != NULL && (o->tally.padded > 0 || is_part(p, ep, off, len)))
+	if (ep != NULL && (o->tally.padded > 0 ||
+	    hashfile_partial(p, ep, off, len)))
 		fprintf(out, "# of %" PRIu64 " bytes from byte %" PRIu64
 		    " on\n", len, off);
 }
@@ -94,7 +95,7 @@ hashfile_write(struct newfile *file, const struct plan *p,
 		return 0;
 	if (newfile_begin(file, f) != 0)
 		return -1;
-	remark(file->out, p, o);
+	hashfile_remark(file->out, p, o);
 	for (i = 0; i < n; i++) {
 		line = hashfile_line(p, &d[i]);
 		if (line != NULL)

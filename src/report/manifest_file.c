@@ -15,20 +15,20 @@
 #include "report/describe.h"
 
 static const char *
-algorithm(const struct digest_table *c)
+manifest_algorithm(const struct digest_table *c)
 {
 	return c->by != NULL ? "sha256" : "xxh128";
 }
 
 /* Returns an errno value. */
 static int
-write_head(FILE *out, const struct plan *p, const struct digest_table *c,
-    uint64_t off, uint64_t length)
+manifest_write_head(FILE *out, const struct plan *p,
+    const struct digest_table *c, uint64_t off, uint64_t length)
 {
 	json_t *o = json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:o, s:o}",
 	    "schema", MANIFEST_SCHEMA, "version", PARDD_VERSION,
 	    "created", value_now(),
-	    "algorithm", algorithm(c), "range", (json_int_t)p->chunk,
+	    "algorithm", manifest_algorithm(c), "range", (json_int_t)p->chunk,
 	    "offset", (json_int_t)off, "length", (json_int_t)length,
 	    "source", describe_end(p->src, p->src_off),
 	    "target", describe_end(p->dst, p->dst_off));
@@ -49,7 +49,7 @@ write_range(FILE *out, const struct digest_table *t, const struct check *c,
 	size_t i;
 
 	fprintf(out, "{\"offset\":%" PRIu64 ",\"length\":%" PRIu64
-	    ",\"%s\":%s", off + c->off, c->len, algorithm(t),
+	    ",\"%s\":%s", off + c->off, c->len, manifest_algorithm(t),
 	    c->state == CHECK_NONE ? "null" : "\"");
 	for (i = 0; i < t->words && c->state != CHECK_NONE; i++)
 		fprintf(out, "%016" PRIx64, c->digest.word[i]);
@@ -69,7 +69,7 @@ manifest_write(struct newfile *file, const struct plan *p,
 		return -1;
 	if (n > 0 && digest_table_at(c, n - 1, &one))
 		length = one.off + one.len;
-	err = write_head(file->out, p, c, off, length);
+	err = manifest_write_head(file->out, p, c, off, length);
 	for (i = 0; digest_table_at(c, i, &one); i++)
 		write_range(file->out, c, &one, off);
 	fprintf(file->out, "{\"ranges\":%zu}\n", n);

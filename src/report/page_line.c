@@ -15,7 +15,7 @@ enum {
 };
 
 static void
-put_line(FILE *out, const char *heading, const char *text, size_t len)
+page_put_line(FILE *out, const char *heading, const char *text, size_t len)
 {
 	size_t i;
 
@@ -28,12 +28,12 @@ put_line(FILE *out, const char *heading, const char *text, size_t len)
 void
 page_row(const struct sheet *s, const char *text)
 {
-	put_line(s->out, "", text, strlen(text));
+	page_put_line(s->out, "", text, strlen(text));
 }
 
 /* How much of a text fits into so many columns. */
 static size_t
-cut(const char *text, size_t room)
+page_line_cut(const char *text, size_t room)
 {
 	size_t n, tied = 0;
 
@@ -52,8 +52,8 @@ page_wrap(const struct sheet *s, const char *heading, const char *text)
 	do {
 		n = strlen(text);
 		if (n > room)
-			n = cut(text, room);
-		put_line(s->out, heading, text, n);
+			n = page_line_cut(text, room);
+		page_put_line(s->out, heading, text, n);
 		heading = "";
 		text += n;
 		while (*text == ' ' || *text == TIED)
@@ -75,7 +75,7 @@ page_told(const struct sheet *s, const char *heading, const char *fmt, ...)
 }
 
 static void
-tie(char *text)
+page_tie(char *text)
 {
 	for (; (text = strchr(text, ' ')) != NULL; text++)
 		*text = TIED;
@@ -90,7 +90,7 @@ page_advice(const struct sheet *s, const char *heading, const char *text,
 	to += snprintf(line, TEXT, "%s", text);
 	to = escape_line(to, command);
 	escape_line(to, end);
-	tie(line + strlen(text));
+	page_tie(line + strlen(text));
 	page_wrap(s, heading, line);
 }
 
@@ -110,7 +110,7 @@ list_item(struct list *l, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	escape_line(plain, text);
-	tie(plain);
+	page_tie(plain);
 	if (l->at == 0 && strlen(plain) + 2 > l->most)
 		memcpy(plain + l->most - 5, "...", 4);
 	if (l->left_out > 0 || l->at + strlen(plain) + 2 > l->most) {

@@ -59,7 +59,7 @@ sign_of(const struct surface *s, const struct part *part)
 }
 
 static bool
-touched(const struct surface *s, uint64_t from, uint64_t to)
+surface_touched(const struct surface *s, uint64_t from, uint64_t to)
 {
 	return from < s->to && to > s->from;
 }
@@ -83,7 +83,7 @@ list_part(struct list *l, const struct surface *s, const struct part *part,
 
 /* List the partitions that are copied or overwritten, or the others. */
 static void
-list_parts(struct list *l, const struct surface *s, bool those)
+surface_list_parts(struct list *l, const struct surface *s, bool those)
 {
 	size_t i;
 
@@ -92,7 +92,7 @@ list_parts(struct list *l, const struct surface *s, bool those)
 		uint64_t to = part_end(part);
 
 		if (part->container ||
-		    touched(s, part->start, to) != those)
+		    surface_touched(s, part->start, to) != those)
 			continue;
 		list_part(l, s, part, those && (s->from > part->start ||
 		    s->to < to) ? " (in part)" : "");
@@ -107,7 +107,7 @@ list_bare(struct list *l, const struct surface *s)
 
 	for (i = 0; i < s->signs; i++) {
 		const struct sign *sign = &s->sign[i];
-		bool seen = !touched(s, sign->off, sign->off + 1);
+		bool seen = !surface_touched(s, sign->off, sign->off + 1);
 
 		for (k = 0; k < s->table.n && !seen; k++)
 			seen = !s->table.part[k].container &&
@@ -132,7 +132,7 @@ surface_holds(const struct sheet *sh, const struct surface *s)
 	struct list l = list_of(sh);
 
 	list_bare(&l, s);
-	list_parts(&l, s, true);
+	surface_list_parts(&l, s, true);
 	list_put(sh, "has ", &l);
 }
 
@@ -142,9 +142,9 @@ surface_loses(const struct sheet *sh, const struct surface *s, bool written)
 	struct list lost = list_of(sh), kept = list_of(sh);
 
 	list_bare(&lost, s);
-	list_parts(&lost, s, true);
+	surface_list_parts(&lost, s, true);
 	if (written && lost.at > 0 && sh->brief < NO_LEGEND)
-		list_parts(&kept, s, false);
+		surface_list_parts(&kept, s, false);
 	list_put(sh, written ? PAGE_LOST " " : "has ", &lost);
 	list_put(sh, "stays: ", &kept);
 	if (written && lost.at == 0 && s->size > 0)
@@ -166,16 +166,16 @@ struct scale {
 };
 
 static size_t
-column(uint64_t at, struct scale by)
+surface_column(uint64_t at, struct scale by)
 {
 	return number_part(at, by.columns, by.bytes);
 }
 
 /* At least one column, however small it is. */
 static void
-fill(char *bar, char c, uint64_t from, uint64_t to, struct scale by)
+surface_fill(char *bar, char c, uint64_t from, uint64_t to, struct scale by)
 {
-	size_t a = column(from, by), b = column(to, by);
+	size_t a = surface_column(from, by), b = surface_column(to, by);
 
 	if (a >= by.columns)
 		return;
@@ -187,16 +187,16 @@ bar_put(FILE *out, const char *heading, const struct surface *s,
     struct scale by)
 {
 	char bar[WIDTH + 1] = "", copied[WIDTH + 1] = "", size[32], number[16];
-	size_t end = column(s->size, by), i, k;
+	size_t end = surface_column(s->size, by), i, k;
 
 	memset(bar, '.', end);
 	for (i = 0; i < s->table.n; i++) {
 		const struct part *part = &s->table.part[i];
-		size_t a = column(part->start, by);
+		size_t a = surface_column(part->start, by);
 
 		if (part->container || part_end(part) > s->size || a >= end)
 			continue;
-		fill(bar, '-', part->start, part_end(part), by);
+		surface_fill(bar, '-', part->start, part_end(part), by);
 		snprintf(number, sizeof(number), "%u", part->number);
 		for (k = 0; number[k] != '\0' && a + k < end &&
 		    (k == 0 || bar[a + k] == '-'); k++)
@@ -207,8 +207,8 @@ bar_put(FILE *out, const char *heading, const struct surface *s,
 	    number_si(size, sizeof(size), (double)s->size));
 	memset(copied, ' ', end);
 	if (s->to > s->from)
-		fill(copied, '#', s->from, s->to < s->size ? s->to : s->size,
-		    by);
+		surface_fill(copied, '#', s->from, s->to < s->size ? s->to :
+		    s->size, by);
 	copied[end] = '\0';
 	for (i = end; i > 0 && copied[i - 1] == ' '; i--)
 		copied[i - 1] = '\0';
@@ -224,7 +224,7 @@ surface_picture(const struct sheet *sh, const char *done,
 	uint64_t most = src->size > dst->size ? src->size : dst->size;
 	uint64_t least = src->size > dst->size ? dst->size : src->size;
 	struct scale by = { sh->width - INDENT - BESIDE, most > 0 ? most : 1 };
-	bool one = least == 0 || column(least, by) >= BAR_LEAST;
+	bool one = least == 0 || surface_column(least, by) >= BAR_LEAST;
 
 	if (most == 0 || sh->brief >= NO_PICTURE)
 		return;

@@ -302,7 +302,7 @@ list_losses(struct list *l, const struct plan *p)
 
 /* The same for a column. */
 static struct list
-losses(const struct plan *p)
+plan_page_losses(const struct plan *p)
 {
 	struct list l = { .most = LOSSES };
 
@@ -319,7 +319,7 @@ row_put(const struct sheet *s, const struct plan *p)
 	const struct endpoint *ep = p->dst;
 	char name[ROW_NAME + 1], id[ROW_ID + 1], size[32] = "", what[256];
 	char line[4 * 256], row[512];
-	struct list lost = losses(p);
+	struct list lost = plan_page_losses(p);
 
 	wording_name(name, sizeof(name), ep, ROW_NAME);
 	if (ep->geo.size >= 0 && endpoint_holds(ep))
@@ -371,7 +371,7 @@ targets_put(const struct sheet *s, const struct plan *p)
 /* --- the page ----------------------------------------------------------- */
 
 static void
-compose(const struct sheet *s, const struct plan *p,
+plan_page_compose(const struct sheet *s, const struct plan *p,
     const struct map_totals *known, const struct surface *src,
     const struct surface *dst, enum page_end end)
 {
@@ -430,8 +430,8 @@ width_of(struct screen on)
 
 /* The page, shortened until it fits; malloc'ed, NULL without memory. */
 static char *
-page(const struct plan *p, const struct map_totals *known, struct screen on,
-    enum page_end end)
+plan_page_shortened(const struct plan *p, const struct map_totals *known,
+    struct screen on, enum page_end end)
 {
 	size_t lines = on.rows > LINES ? on.rows - 1 : LINES, len;
 	struct sheet s = { .width = width_of(on), .brief = WHOLE };
@@ -446,7 +446,7 @@ page(const struct plan *p, const struct map_totals *known, struct screen on,
 		s.out = open_memstream(&text, &len);
 		if (s.out == NULL)
 			break;
-		compose(&s, p, known, &src, &dst, end);
+		plan_page_compose(&s, p, known, &src, &dst, end);
 		if (!print_close(s.out, &text) ||
 		    lines_of(text) + (end == ASKED) <= lines)
 			break;
@@ -474,7 +474,7 @@ static int
 page_put(FILE *out, const struct plan *p, const struct map_totals *known,
     enum page_end end, struct fault *f)
 {
-	char *text = page(p, known, print_screen(out), end);
+	char *text = plan_page_shortened(p, known, print_screen(out), end);
 	char *rest = text, *line;
 	bool coloured = report_coloured(p->opts, out);
 
@@ -500,7 +500,8 @@ report_page(FILE *out, const struct plan *p, const struct map_totals *known,
  * yes/no: "
  */
 static void
-question(FILE *tty, const struct plan *p, const struct map_totals *known)
+plan_page_question(FILE *tty, const struct plan *p,
+    const struct map_totals *known)
 {
 	bool begun = known != NULL && known->finished > 0;
 	bool writes = (p->work == WORK_COPY || p->work == WORK_RESCUE) &&
@@ -543,7 +544,7 @@ report_ask(const struct plan *p, const struct map_totals *known,
 		fclose(tty);
 		return false;
 	}
-	question(tty, p, known);
+	plan_page_question(tty, p, known);
 	fflush(tty);
 	if (fgets(answer, sizeof(answer), tty) == NULL)
 		answer[0] = '\0';

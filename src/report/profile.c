@@ -65,7 +65,7 @@ profile_series(enum series s)
 }
 
 static int
-slower(const void *a, const void *b)
+profile_slower(const void *a, const void *b)
 {
 	const struct slow *x = a, *y = b;
 
@@ -88,7 +88,7 @@ profile_sum(const struct profile *pr, enum series series, struct gauge *to)
 		if (one->all.requests > 0)
 			gauge_merge(to, one);
 	}
-	qsort(to->slow, (size_t)to->slows, sizeof(to->slow[0]), slower);
+	qsort(to->slow, (size_t)to->slows, sizeof(to->slow[0]), profile_slower);
 	return to->all.requests > 0;
 }
 

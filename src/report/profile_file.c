@@ -25,7 +25,7 @@ enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 /* --- a table ------------------------------------------------------------ */
 
 static void
-row(FILE *out, const char *table, enum series s, double from, double to)
+profile_row(FILE *out, const char *table, enum series s, double from, double to)
 {
 	fprintf(out, "%s,%s,%.9g,%.9g", table, profile_series(s), from, to);
 }
@@ -56,14 +56,15 @@ csv_latencies(FILE *out, enum series s, const struct gauge *r)
 	unsigned i;
 
 	for (i = 0; i < PARTS; i++) {
-		row(out, "percentile", s, parts[i] * 100, parts[i] * 100);
+		profile_row(out, "percentile", s, parts[i] * 100, parts[i] *
+		    100);
 		fprintf(out, ",,,,,,,,%.9g\n",
 		    profile_percentile(r, parts[i]) / 1e9);
 	}
 	for (i = 0; i < PROFILE_BUCKETS; i++)
 		if (r->latency[i] > 0) {
-			row(out, "latency", s, (double)gauge_bucket(i) / 1e9,
-			    (double)gauge_bucket(i + 1) / 1e9);
+			profile_row(out, "latency", s, (double)gauge_bucket(i) /
+			    1e9, (double)gauge_bucket(i + 1) / 1e9);
 			fprintf(out, ",,%llu,,,,,,\n", (ull)r->latency[i]);
 		}
 	for (i = 0; i < r->slows; i++) {
@@ -92,14 +93,14 @@ csv_series(FILE *out, const struct plan *p, enum series s,
 		}
 	for (i = 0; i < PROFILE_SLOTS; i++)
 		if (r->slot[i] > 0) {
-			row(out, "time", s, i * tick, (i + 1) * tick);
+			profile_row(out, "time", s, i * tick, (i + 1) * tick);
 			fprintf(out, ",%llu,,,,%.9g,,,\n", (ull)r->slot[i],
 			    profile_rate(r->slot[i], r->tick));
 		}
 }
 
 static void
-csv(FILE *out, const struct profile *pr,
+profile_csv(FILE *out, const struct profile *pr,
     const struct gauge sum[SERIES_MOST])
 {
 	enum series s;
@@ -149,7 +150,7 @@ latency_object(const struct gauge *r)
 }
 
 static json_t *
-slowest(const struct profile *pr, const struct gauge *r)
+profile_slowest(const struct profile *pr, const struct gauge *r)
 {
 	json_t *list = json_array();
 	unsigned i;
@@ -164,7 +165,7 @@ slowest(const struct profile *pr, const struct gauge *r)
 }
 
 static json_t *
-positions(const struct gauge *r, const struct plan *p, uint64_t first)
+profile_positions(const struct gauge *r, const struct plan *p, uint64_t first)
 {
 	json_t *list = json_array(), *o;
 	unsigned i;
@@ -182,7 +183,7 @@ positions(const struct gauge *r, const struct plan *p, uint64_t first)
 }
 
 static json_t *
-timeline(const struct gauge *r)
+profile_timeline(const struct gauge *r)
 {
 	json_t *list = json_array();
 	unsigned i;
@@ -205,17 +206,17 @@ series_object(const struct profile *pr, enum series s, const struct gauge *r)
 
 	if (r->all.requests == 0)
 		return json_null();
-	return value_merge(bin_object(&r->all), json_pack(
-	    "{s:o, s:o, s:o, s:o, s:o, s:o}",
-	    "name", value_text(s == SERIES_SOURCE ? pr->p->src->name :
-	    pr->p->dst->name),
-	    "offset", value_count(first), "latency", latency_object(r),
-	    "slowest", slowest(pr, r), "positions", positions(r, pr->p, first),
-	    "timeline", timeline(r)));
+	return value_merge(bin_object(&r->all),
+	    json_pack( "{s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+	    value_text(s == SERIES_SOURCE ? pr->p->src->name :
+	    pr->p->dst->name), "offset", value_count(first), "latency",
+	    latency_object(r), "slowest", profile_slowest(pr, r), "positions",
+	    profile_positions(r, pr->p, first), "timeline",
+	    profile_timeline(r)));
 }
 
 static int
-json(FILE *out, const struct profile *pr, const struct gauge *sum,
+profile_json(FILE *out, const struct profile *pr, const struct gauge *sum,
     double seconds)
 {
 	json_t *o = json_pack("{s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o}",
@@ -237,15 +238,15 @@ json(FILE *out, const struct profile *pr, const struct gauge *sum,
 
 /* Write errors are left in out.  Returns an errno value. */
 static int
-compose(FILE *out, const struct profile *pr, const struct gauge *sum,
+profile_compose(FILE *out, const struct profile *pr, const struct gauge *sum,
     double seconds)
 {
 	const char *kind = strrchr(pr->p->opts->profile, '.');
 
 	if (strcmp(kind, ".json") == 0)
-		return json(out, pr, sum, seconds);
+		return profile_json(out, pr, sum, seconds);
 	if (strcmp(kind, ".csv") == 0)
-		csv(out, pr, sum);
+		profile_csv(out, pr, sum);
 	else
 		chart_draw(out, pr, sum, seconds);
 	return 0;
@@ -268,8 +269,8 @@ profile_write(const struct profile *pr, struct newfile *file, double seconds,
 		profile_sum(pr, s, &sum[s]);
 	err = newfile_begin(file, f);
 	if (err == 0)
-		err = newfile_end(file, compose(file->out, pr, sum, seconds),
-		    f);
+		err = newfile_end(file,
+		    profile_compose(file->out, pr, sum, seconds), f);
 	free(sum);
 	return err;
 }

@@ -87,7 +87,7 @@ progress_wait(const struct progress *pr, double seconds)
 
 /* Bytes per second; sample 0 is the start. */
 static double
-rate(struct progress *pr, const struct tally *t)
+progress_rate(struct progress *pr, const struct tally *t)
 {
 	unsigned most = pr->how == LINES ? 1 : PROGRESS_SAMPLES - 1;
 	unsigned back = pr->samples < most ? pr->samples : most;
@@ -105,7 +105,7 @@ rate(struct progress *pr, const struct tally *t)
 }
 
 static void
-duration(char *to, double seconds, const char *what)
+progress_duration(char *to, double seconds, const char *what)
 {
 	unsigned long s = (unsigned long)seconds;
 
@@ -130,12 +130,12 @@ time_left(char *to, const struct tally *t, double bytes, double r)
 		snprintf(to, PART, "more than %d h left", HOURS_MOST);
 		return;
 	}
-	duration(to, seconds + 0.5, " left");
+	progress_duration(to, seconds + 0.5, " left");
 }
 
 /* "1.2 of 4.0 GB"; the short form lacks the total. */
 static void
-done(const struct tally *t, struct parts *parts)
+tally_done(const struct tally *t, struct parts *parts)
 {
 	char si[32], whole[32], *unit, *of;
 
@@ -156,7 +156,7 @@ done(const struct tally *t, struct parts *parts)
  * A printable name: the last part of a long one, or empty if that is long too.
  */
 static const char *
-name_of(char to[4 * NAME + 1], const struct endpoint *ep, bool whole)
+progress_name(char to[4 * NAME + 1], const struct endpoint *ep, bool whole)
 {
 	const char *name = ep->name;
 
@@ -168,7 +168,7 @@ name_of(char to[4 * NAME + 1], const struct endpoint *ep, bool whole)
 
 /* "2 of 3 targets (sdc is slowest)" */
 static void
-targets_of(char *to, size_t room, const struct plan *p, bool whole)
+progress_targets(char *to, size_t room, const struct plan *p, bool whole)
 {
 	unsigned left = tee_left(p->dst);
 	char slow[4 * NAME + 1];
@@ -176,34 +176,35 @@ targets_of(char *to, size_t room, const struct plan *p, bool whole)
 
 	n = (size_t)(left < p->targets ? snprintf(to, room, "%u of %u targets",
 	    left, p->targets) : snprintf(to, room, "%u targets", left));
-	name_of(slow, tee_slowest(p->dst), false);
+	progress_name(slow, tee_slowest(p->dst), false);
 	if (whole && left > 1 && strlen(slow) <= NAME)
 		snprintf(to + n, room - n, " (slowest: %.*s)", NAME, slow);
 }
 
 static void
-names(char *to, const struct plan *p, bool whole)
+progress_names(char *to, const struct plan *p, bool whole)
 {
 	char a[4 * NAME + 1], b[4 * NAME + 1];
 
-	name_of(a, p->src, whole);
+	progress_name(a, p->src, whole);
 	if (p->targets > 1)
-		targets_of(b, sizeof(b), p, whole);
+		progress_targets(b, sizeof(b), p, whole);
 	else
-		name_of(b, p->dst, whole);
+		progress_name(b, p->dst, whole);
 	if (a[0] != '\0' && b[0] != '\0')
 		snprintf(to, PART, "%s to %s", a, b);
 }
 
 /* An end that has not answered for some seconds; then rates mean nothing. */
 static void
-silence(const struct silence *s, struct parts *parts)
+progress_silence(const struct silence *s, struct parts *parts)
 {
 	char name[4 * NAME + 1];
 
 	if (s->end == NULL)
 		return;
-	watch_tell(parts->text[SILENCE], PART, s, name_of(name, s->end, true));
+	watch_tell(parts->text[SILENCE], PART, s,
+	    progress_name(name, s->end, true));
 	watch_tell(parts->less[SILENCE], PART, s, "");
 	parts->text[RATE][0] = parts->text[MEAN][0] = '\0';
 	parts->text[LEFT][0] = '\0';
@@ -215,7 +216,7 @@ silence(const struct silence *s, struct parts *parts)
  * The parts that every phase has; 100 % is shown only when everything is done.
  */
 static void
-state(const struct plan *p, const struct tally *t, bool live,
+progress_state(const struct plan *p, const struct tally *t, bool live,
     struct parts *parts)
 {
 	char si[32];
@@ -224,11 +225,11 @@ state(const struct plan *p, const struct tally *t, bool live,
 
 	memset(parts, 0, sizeof(*parts));
 	if (live) {
-		names(parts->text[NAMES], p, true);
-		names(parts->less[NAMES], p, false);
+		progress_names(parts->text[NAMES], p, true);
+		progress_names(parts->less[NAMES], p, false);
 	}
-	done(t, parts);
-	duration(parts->text[ELAPSED], t->seconds, "");
+	tally_done(t, parts);
+	progress_duration(parts->text[ELAPSED], t->seconds, "");
 	if (p->bounded && p->length > 0)
 		snprintf(parts->text[PERCENT], PART, "%d %%", (int)part);
 	if (t->phase == PHASE_COPYING || t->phase == PHASE_COMPARING)
@@ -247,13 +248,14 @@ state(const struct plan *p, const struct tally *t, bool live,
 }
 
 static void
-compose(struct progress *pr, const struct tally *t, struct parts *parts)
+progress_compose(struct progress *pr, const struct tally *t,
+    struct parts *parts)
 {
 	const struct plan *p = pr->p;
 	char si[32];
-	double r = rate(pr, t);
+	double r = progress_rate(pr, t);
 
-	state(p, t, pr->how == LIVE_LINE, parts);
+	progress_state(p, t, pr->how == LIVE_LINE, parts);
 	strlcpy(parts->text[PHASE], phase_name(t->phase), PART);
 	if (t->phase != PHASE_FLUSHING) {
 		snprintf(parts->text[RATE], PART, "%s/s",
@@ -262,7 +264,7 @@ compose(struct progress *pr, const struct tally *t, struct parts *parts)
 			time_left(parts->text[LEFT], t, t->whole > t->passed ?
 			    (double)(t->whole - t->passed) : 0, r);
 	}
-	silence(&t->silence, parts);
+	progress_silence(&t->silence, parts);
 	if (t->stopping) {
 		parts->text[LEFT][0] = '\0';
 		snprintf(parts->text[PHASE], PART, "stopping%s", t->phase ==
@@ -324,7 +326,7 @@ put_map(struct progress *pr, struct map *map, double seconds, size_t most)
 
 /* A line as long as the terminal is wide would wrap. */
 static size_t
-width(const struct progress *pr)
+progress_width(const struct progress *pr)
 {
 	size_t columns;
 
@@ -337,7 +339,7 @@ width(const struct progress *pr)
 }
 
 static size_t
-length(const struct parts *parts)
+progress_length(const struct parts *parts)
 {
 	size_t n = 0, i;
 
@@ -353,7 +355,7 @@ length(const struct parts *parts)
  * out.
  */
 static void
-shorten(struct parts *parts, enum part keep, size_t most)
+progress_shorten(struct parts *parts, enum part keep, size_t most)
 {
 	static const enum part orders[PARTS][PARTS + 1] = {
 		[PERCENT] = { MEAN, NAMES, NAMES, ELAPSED, PHASE, BYTES, RATE,
@@ -366,7 +368,7 @@ shorten(struct parts *parts, enum part keep, size_t most)
 	const enum part *order = orders[keep];
 	size_t i;
 
-	for (i = 0; i < PARTS && length(parts) > most; i++) {
+	for (i = 0; i < PARTS && progress_length(parts) > most; i++) {
 		memcpy(parts->text[order[i]], parts->less[order[i]], PART);
 		parts->less[order[i]][0] = '\0';
 	}
@@ -382,7 +384,7 @@ first_of_all(const struct tally *t)
 }
 
 static void
-join(const struct parts *parts, char *line, size_t most)
+progress_join(const struct parts *parts, char *line, size_t most)
 {
 	bool named = parts->text[NAMES][0] != '\0';
 	size_t n = 0, i;
@@ -415,10 +417,10 @@ progress_draw(struct progress *pr, struct map *map, const struct tally *t)
 	pr->next = t->seconds + pr->interval;
 	if (!print_room())
 		return;
-	most = width(pr);
-	compose(pr, t, &parts);
-	shorten(&parts, first_of_all(t), most);
-	join(&parts, line, most);
+	most = progress_width(pr);
+	progress_compose(pr, t, &parts);
+	progress_shorten(&parts, first_of_all(t), most);
+	progress_join(&parts, line, most);
 	if (pr->how == LINES) {
 		fprintf(stderr, "pardd: %s\n", line);
 		return;
@@ -456,13 +458,13 @@ progress_end(struct progress *pr, const struct tally *t)
 
 	if (!pr->drawn || !print_room())
 		return;
-	most = width(pr);
+	most = progress_width(pr);
 	if (pr->p->work != WORK_COMPARE && pr->p->work != WORK_RESCUE)
 		end.passed = t->written + t->spared;
 	end.phase = PHASE_COPYING;
-	state(pr->p, &end, true, &parts);
-	shorten(&parts, PERCENT, most);
-	join(&parts, line, most);
+	progress_state(pr->p, &end, true, &parts);
+	progress_shorten(&parts, PERCENT, most);
+	progress_join(&parts, line, most);
 	clear_map(pr);
 	fprintf(stderr, "\r%s\033[K\n", line);
 	pr->drawn = false;

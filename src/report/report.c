@@ -119,7 +119,7 @@ used_notes(const struct used *u)
 
 /* Remarks: surprising, but no reason to refuse. */
 static void
-notes(const struct plan *p)
+report_notes(const struct plan *p)
 {
 	char name[NAME_MAX + 1];
 	struct usage use;
@@ -153,7 +153,7 @@ void
 report_begin(const struct plan *p)
 {
 	if ((p->opts->status & SHOW_NONE) == 0)
-		notes(p);
+		report_notes(p);
 	if (p->opts->verbose > 0)
 		report_plan(stderr, p);
 }

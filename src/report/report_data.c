@@ -47,7 +47,7 @@ report_range(const struct report_data *d, size_t *i, enum seg_status status,
 
 /* FNV-1a, 64 bits: distinguishes copies, but keeps no secrets. */
 static uint64_t
-mix(uint64_t sum, const char *text)
+checksum_mix(uint64_t sum, const char *text)
 {
 	for (; *text != '\0'; text++)
 		sum = (sum ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
@@ -56,7 +56,7 @@ mix(uint64_t sum, const char *text)
 
 /* A digest of the copy, by which a later run knows that it continues it. */
 static uint64_t
-copied(const struct report_data *d)
+report_copied(const struct report_data *d)
 {
 	const struct plan *p = d->p;
 	uint64_t sum = UINT64_C(0xcbf29ce484222325);
@@ -64,10 +64,11 @@ copied(const struct report_data *d)
 
 	snprintf(place, sizeof(place), "%" PRId64 " %" PRIu64 " %" PRIu64,
 	    p->src->geo.size, p->src_off, p->length);
-	sum = mix(sum, place);
+	sum = checksum_mix(sum, place);
 	if (!d->is_disk[0])
-		return mix(sum, p->src->name);
-	return mix(mix(sum, d->disk[0].serial), d->disk[0].wwn);
+		return checksum_mix(sum, p->src->name);
+	return checksum_mix(checksum_mix(sum, d->disk[0].serial),
+	    d->disk[0].wwn);
 }
 
 void
@@ -75,7 +76,7 @@ report_put_samples(FILE *out, const struct report_data *d)
 {
 	size_t i;
 
-	fprintf(out, MARK "%016" PRIx64 "\n", copied(d));
+	fprintf(out, MARK "%016" PRIx64 "\n", report_copied(d));
 	for (i = 0; i < d->samples; i++)
 		fprintf(out, "%u %.3f %" PRIu64 " %" PRIu64 "\n",
 		    d->sample[i].run, d->sample[i].seconds,
@@ -85,7 +86,7 @@ report_put_samples(FILE *out, const struct report_data *d)
 
 /* Parse a line; false if there are no more, or it is not one of ours. */
 static bool
-line(const char **text, struct sample *s)
+report_split_line(const char **text, struct sample *s)
 {
 	char *end;
 	unsigned long run = strtoul(*text, &end, 10);
@@ -111,9 +112,10 @@ report_get_samples(struct report_data *d, const char *text)
 	if (at == NULL)
 		return;
 	at += sizeof(MARK) - 1;
-	if (strtoull(at, &end, 16) != copied(d) || *end != '\n')
+	if (strtoull(at, &end, 16) != report_copied(d) || *end != '\n')
 		return;
-	for (at = end + 1; d->samples < SAMPLES && line(&at, &s);) {
+	for (at = end + 1; d->samples < SAMPLES &&
+	    report_split_line(&at, &s);) {
 		last = &d->sample[d->samples > 0 ? d->samples - 1 : 0];
 		if (d->samples > 0 && (s.run < last->run ||
 		    s.seconds < last->seconds))

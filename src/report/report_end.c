@@ -25,7 +25,7 @@
 typedef unsigned long long ull;
 
 static void
-records(const struct plan *p, const struct tally *t)
+report_records(const struct plan *p, const struct tally *t)
 {
 	print(stderr, "%llu+%d records in", (ull)(t->read / p->bs),
 	    t->read % p->bs != 0);
@@ -34,7 +34,7 @@ records(const struct plan *p, const struct tally *t)
 }
 
 static void
-bytes(const struct plan *p, const struct tally *t)
+report_bytes(const struct plan *p, const struct tally *t)
 {
 	bool compared = p->work == WORK_COMPARE;
 	const char *what = compared ? "compared" :
@@ -55,7 +55,7 @@ bytes(const struct plan *p, const struct tally *t)
 
 /* The line of sgp_dd, for old scripts. */
 static void
-timing(const struct tally *t)
+report_timing(const struct tally *t)
 {
 	print(stderr, "time to transfer data was %.6f secs, %.2f MB/sec",
 	    t->seconds, t->seconds > 0 ? (double)t->written / 1e6 / t->seconds
@@ -68,7 +68,7 @@ struct ms {
 
 /* Milliseconds with few digits. */
 static struct ms
-ms(double ns)
+report_ms(double ns)
 {
 	struct ms m;
 
@@ -79,7 +79,7 @@ ms(double ns)
 
 /* The latencies of the requests of each end, after the timing line. */
 static void
-latencies(const struct profile *pr)
+report_latencies(const struct profile *pr)
 {
 	static const char *const what[] = {
 		[SERIES_SOURCE] = "reads",
@@ -99,12 +99,12 @@ latencies(const struct profile *pr)
 		    profile_rate(r->all.requests, r->all.busy),
 		    number_si(rate, sizeof(rate),
 		    profile_rate(r->all.bytes, r->all.busy)),
-		    ms((double)r->least).text,
-		    ms(profile_percentile(r, 0.5)).text,
-		    ms(profile_percentile(r, 0.9)).text,
-		    ms(profile_percentile(r, 0.99)).text,
-		    ms(profile_percentile(r, 0.999)).text,
-		    ms((double)r->all.most).text);
+		    report_ms((double)r->least).text,
+		    report_ms(profile_percentile(r, 0.5)).text,
+		    report_ms(profile_percentile(r, 0.9)).text,
+		    report_ms(profile_percentile(r, 0.99)).text,
+		    report_ms(profile_percentile(r, 0.999)).text,
+		    report_ms((double)r->all.most).text);
 	}
 	free(r);
 }
@@ -115,9 +115,9 @@ report_so_far(const struct plan *p, const struct tally *t)
 	char waits[PATH_MAX + 64];
 
 	if (p->opts->time != 0)
-		timing(t);
-	records(p, t);
-	bytes(p, t);
+		report_timing(t);
+	report_records(p, t);
+	report_bytes(p, t);
 	if (p->work == WORK_RESCUE)
 		print(stderr,
 		    "pardd: %llu of %llu bytes are finished, counting "
@@ -132,7 +132,7 @@ report_so_far(const struct plan *p, const struct tally *t)
 
 /* The result of each of several targets. */
 static void
-verdicts(const struct plan *p, const struct outcome *out)
+report_verdicts(const struct plan *p, const struct outcome *out)
 {
 	const struct fault *v;
 	unsigned i;
@@ -152,7 +152,7 @@ report_abandoned(const struct plan *p, const struct outcome *out)
 {
 	if (!print_room())
 		return;
-	verdicts(p, out);
+	report_verdicts(p, out);
 	if (print_room())
 		print_alarm(stderr, report_coloured(p->opts, stderr),
 		    "pardd: %s", out->verdict.text);
@@ -160,7 +160,7 @@ report_abandoned(const struct plan *p, const struct outcome *out)
 
 /* Print the final remark of a backend. */
 static void
-said(const struct endpoint *ep)
+report_said_of_end(const struct endpoint *ep)
 {
 	if (ep->said[0] != '\0')
 		print(stderr, "pardd: %s: %s", ep->name, ep->said);
@@ -185,7 +185,7 @@ file_of(const struct endpoint *ep, struct stat *st)
 
 /* Whether a file is copied within itself; then all changes are our own. */
 static bool
-within(const struct plan *p)
+copied_within_itself(const struct plan *p)
 {
 	const struct endpoint *to;
 	struct stat a, b;
@@ -201,7 +201,7 @@ within(const struct plan *p)
 
 /* Print the digests in the form of the tools that check them. */
 static void
-digests(const struct plan *p, const struct outcome *out)
+report_digests(const struct plan *p, const struct outcome *out)
 {
 	const struct hash_sum *d;
 	size_t n, i;
@@ -231,7 +231,7 @@ digests(const struct plan *p, const struct outcome *out)
 
 /* What was copied without being moved. */
 static void
-unmoved(const struct tally *t)
+report_unmoved(const struct tally *t)
 {
 	if (t->holes > 0)
 		print(stderr, "pardd: %llu bytes were holes, and not read",
@@ -246,13 +246,13 @@ unmoved(const struct tally *t)
 
 /* What only some runs have to report. */
 static void
-extra(const struct plan *p, struct outcome *out)
+report_extra(const struct plan *p, struct outcome *out)
 {
 	const struct tally *t = &out->tally;
 
-	digests(p, out);
+	report_digests(p, out);
 	if (p->opts->verbose > 0)
-		unmoved(t);
+		report_unmoved(t);
 	if (p->store == STORE_DIFFERING)
 		print(stderr, "pardd: %llu bytes were already present, and not "
 		    "written", (ull)t->spared);
@@ -288,28 +288,28 @@ in_place(const struct plan *p, struct outcome *out)
 
 /* Print the totals, as status= allows. */
 static void
-totals(const struct plan *p, struct outcome *out)
+report_totals(const struct plan *p, struct outcome *out)
 {
 	const struct tally *t = &out->tally, there = in_place(p, out);
 
 	if (p->opts->time != 0) {
-		timing(&there);
-		latencies(out->profile);
+		report_timing(&there);
+		report_latencies(out->profile);
 	}
-	records(p, &there);
+	report_records(p, &there);
 	if ((p->opts->status & SHOW_NOXFER) == 0)
-		bytes(p, &there);
+		report_bytes(p, &there);
 	/* unless this is what could not be written */
 	if (t->padded > 0 && out->fault.status == 0)
 		print(stderr, "pardd: the end was padded with %llu zero bytes",
 		    (ull)t->padded);
-	extra(p, out);
+	report_extra(p, out);
 }
 
 static void
 target_end(const struct plan *p, struct outcome *out, int status)
 {
-	said(p->dst);
+	report_said_of_end(p->dst);
 	if (status == STATUS_COMPLETE)
 		report_clone_notes(p, out);
 }
@@ -325,14 +325,14 @@ report_end(const struct plan *p, struct outcome *out)
 	for (i = 0; i < out->targets; i++)
 		report_differing(&p->each[i], &out->each[i].differ);
 	if (!quiet)
-		totals(p, out);
+		report_totals(p, out);
 	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
 		print(stderr, "pardd: note: up to %u reads and %u writes were "
 		    "in flight", out->tally.in_flight_read,
 		    out->tally.in_flight_written);
 	if (!quiet) {
-		if (!within(p))
-			said(p->src);
+		if (!copied_within_itself(p))
+			report_said_of_end(p->src);
 		report_damage(p, &out->damage);
 		if (out->targets == 0)
 			target_end(p, out, out->verdict.status);
@@ -341,7 +341,7 @@ report_end(const struct plan *p, struct outcome *out)
 			    out->each[i].verdict.status);
 	}
 	report_next(p, out);
-	verdicts(p, out);
+	report_verdicts(p, out);
 	if (out->verdict.status != STATUS_COMPLETE ||
 	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
 		print_alarm(stderr, out->verdict.status != STATUS_COMPLETE &&

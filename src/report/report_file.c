@@ -38,7 +38,7 @@ struct report {
 };
 
 static bool
-rescues(const struct plan *p)
+report_of_rescue(const struct plan *p)
 {
 	return p->work == WORK_RESCUE;
 }
@@ -47,7 +47,7 @@ rescues(const struct plan *p)
 
 /* Too many samples: keep every second one. */
 static void
-thin(struct report_data *d)
+report_thin(struct report_data *d)
 {
 	size_t i;
 
@@ -57,12 +57,12 @@ thin(struct report_data *d)
 }
 
 static void
-sample(struct report *r)
+report_sample(struct report *r)
 {
 	struct report_data *d = &r->data;
 
 	if (d->samples == SAMPLES)
-		thin(d);
+		report_thin(d);
 	d->sample[d->samples++] = (struct sample){ .run = r->run,
 		.seconds = r->before + d->seconds,
 		.finished = d->total.finished, .bad = d->total.bad };
@@ -70,7 +70,7 @@ sample(struct report *r)
 
 /* Read the progress from the existing file, if it is one of ours. */
 static void
-remember(struct report *r)
+report_remember(struct report *r)
 {
 	struct report_data *d = &r->data;
 	char *text = calloc(1, HEAD_MOST + 1);
@@ -96,7 +96,7 @@ remember(struct report *r)
 
 /* Take the current map and time. */
 static int
-gather(struct report *r, struct map *map)
+report_gather(struct report *r, struct map *map)
 {
 	struct report_data *d = &r->data;
 
@@ -141,16 +141,16 @@ look_early(struct report *r, struct map *map)
  * end.
  */
 static void
-saved(void *arg, struct map *map)
+report_saved(void *arg, struct map *map)
 {
 	struct report *r = arg;
 	struct fault f;
 
 	if (atomic_exchange(&r->busy, true))
 		return;
-	if (gather(r, map) == 0) {
+	if (report_gather(r, map) == 0) {
 		look_early(r, map);
-		sample(r);
+		report_sample(r);
 		(void)write_file(r, &f);
 		(void)newfile_hold(&r->file, &f);	/* reserve it again */
 	}
@@ -172,7 +172,7 @@ report_file_open(struct report **made, const struct plan *p, struct fault *f)
 	if (r == NULL)
 		return fault_errno(f, ENOMEM, "report=%s", path);
 	r->data.p = p;
-	r->saved = (struct saved){ .tell = saved, .arg = r };
+	r->saved = (struct saved){ .tell = report_saved, .arg = r };
 	if (newfile_open(&r->file, "report", path, f) == 0 &&
 	    names_newfile(&r->file, p, f) == 0) {
 		r->file.mode = 0600;	/* it names files of the source */
@@ -200,7 +200,7 @@ report_file_look_before(struct report *r)
 	d = &r->data;
 	d->is_disk[0] = endpoint_disk(d->p->src, &d->disk[0]);
 	d->is_disk[1] = endpoint_disk(d->p->dst, &d->disk[1]);
-	if (!rescues(d->p))
+	if (!report_of_rescue(d->p))
 		volumes_of_source(&d->volumes, d->p);
 }
 
@@ -214,15 +214,15 @@ report_file_start(struct report *r, struct fault *f)
 	r->began = clock_seconds();
 	clock_gettime(CLOCK_REALTIME, &r->data.started);
 	r->run = 1;
-	if (rescues(r->data.p))
-		remember(r);
+	if (report_of_rescue(r->data.p))
+		report_remember(r);
 	return 0;
 }
 
 void
 report_file_look(struct report *r, struct outcome *out)
 {
-	if (r == NULL || !rescues(r->data.p))
+	if (r == NULL || !report_of_rescue(r->data.p))
 		return;
 	volumes_free(&r->data.volumes);
 	volumes_rescued(&r->data.volumes, r->data.p, &out->map);
@@ -234,9 +234,9 @@ report_file_write(struct report *r, struct outcome *out, struct fault *f)
 	if (r == NULL)
 		return 0;
 	r->data.out = out;
-	if (gather(r, &out->map) != 0)
+	if (report_gather(r, &out->map) != 0)
 		return fault_errno(f, ENOMEM, "report=%s", r->file.path);
-	sample(r);
+	report_sample(r);
 	return write_file(r, f);
 }
 

@@ -43,7 +43,7 @@ table_begin(FILE *out, const char *caption, const char *const *heads)
 }
 
 static void __attribute__((format(printf, 2, 3)))
-cell(FILE *out, const char *fmt, ...)
+html_cell(FILE *out, const char *fmt, ...)
 {
 	char text[CELL_MOST] = "";
 	va_list ap;
@@ -57,14 +57,14 @@ cell(FILE *out, const char *fmt, ...)
 }
 
 static void
-number(FILE *out, uint64_t n)
+html_number(FILE *out, uint64_t n)
 {
 	fprintf(out, "<td class=\"n\">%llu</td>", (ull)n);
 }
 
 /* A row with a property and its value; omitted if the value is unknown. */
 static void __attribute__((format(printf, 3, 4)))
-fact(FILE *out, const char *what, const char *fmt, ...)
+html_fact(FILE *out, const char *what, const char *fmt, ...)
 {
 	char text[CELL_MOST] = "";
 	va_list ap;
@@ -75,7 +75,7 @@ fact(FILE *out, const char *what, const char *fmt, ...)
 	if (text[0] == '\0')
 		return;
 	fprintf(out, "<tr><th scope=\"row\">%s</th>", what);
-	cell(out, "%s", text);
+	html_cell(out, "%s", text);
 	fputs("</tr>\n", out);
 }
 
@@ -94,19 +94,19 @@ disk_facts(FILE *out, const struct disk *d)
 
 	if (d->node != 0)
 		disk_by_id(d->node, by_id, sizeof(by_id));
-	fact(out, "Vendor", "%s", d->vendor);
-	fact(out, "Model", "%s", d->model);
-	fact(out, "Serial number", "%s", d->serial);
-	fact(out, "WWN", "%s", d->wwn);
-	fact(out, "Transport", "%s%s", d->transport, d->removable ?
+	html_fact(out, "Vendor", "%s", d->vendor);
+	html_fact(out, "Model", "%s", d->model);
+	html_fact(out, "Serial number", "%s", d->serial);
+	html_fact(out, "WWN", "%s", d->wwn);
+	html_fact(out, "Transport", "%s%s", d->transport, d->removable ?
 	    ", removable" : "");
-	fact(out, "Name by id", "%s", by_id);
+	html_fact(out, "Name by id", "%s", by_id);
 	if (d->physical > 0)
-		fact(out, "Physical block", "%u bytes", d->physical);
+		html_fact(out, "Physical block", "%u bytes", d->physical);
 	if (d->partition > 0)
-		fact(out, "Partition", "%d of %s", d->partition,
+		html_fact(out, "Partition", "%d of %s", d->partition,
 		    d->whole_name);
-	fact(out, "Lies on", "%s", d->backing);
+	html_fact(out, "Lies on", "%s", d->backing);
 }
 
 static void
@@ -118,18 +118,18 @@ end_table(FILE *out, const struct report_data *d, bool target)
 	char size[32];
 
 	table_begin(out, target ? "Target" : "Source", NULL);
-	fact(out, "Name", "%s%s", ep->lim.within, ep->name);
-	fact(out, "Kind", "%s%s", endpoint_kind(ep)->text, ep->is.absent ?
+	html_fact(out, "Name", "%s%s", ep->lim.within, ep->name);
+	html_fact(out, "Kind", "%s%s", endpoint_kind(ep)->text, ep->is.absent ?
 	    ", created by this run" : "");
 	if (whole >= 0 && endpoint_holds(ep))
-		fact(out, target ? "Size before" : "Size", "%lld bytes (%s)",
-		    (long long)whole, number_si(size, sizeof(size),
-		    (double)whole));
+		html_fact(out, target ? "Size before" : "Size",
+		    "%lld bytes (%s)", (long long)whole,
+		    number_si(size, sizeof(size), (double)whole));
 	if (ep->geo.block > 0)
-		fact(out, "Logical block", "%u bytes", ep->geo.block);
+		html_fact(out, "Logical block", "%u bytes", ep->geo.block);
 	if (d->is_disk[target])
 		disk_facts(out, &d->disk[target]);
-	fact(out, "From byte", "%llu", (ull)off);
+	html_fact(out, "From byte", "%llu", (ull)off);
 	table_end(out);
 }
 
@@ -151,14 +151,14 @@ totals_table(FILE *out, const struct report_data *d)
 	table_begin(out, "The copy in bytes", NULL);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].bytes > 0 || i == 0)
-			fact(out, rows[i].what, "%llu (%s)",
+			html_fact(out, rows[i].what, "%llu (%s)",
 			    (ull)rows[i].bytes, number_si(size, sizeof(size),
 			    (double)rows[i].bytes));
 	table_end(out);
 }
 
 static const char *
-state_of(enum seg_status status)
+html_state(enum seg_status status)
 {
 	return status == BAD ? "unreadable" : status == UNTRIMMED ?
 	    "failed, not trimmed" : "failed, not scraped";
@@ -183,10 +183,10 @@ ranges_table(FILE *out, const struct report_data *d)
 			if (n++ >= ROWS_MOST)
 				continue;
 			fputs("<tr>", out);
-			number(out, d->p->src_off + s.off);
-			number(out, d->p->src_off + s.off + s.len - 1);
-			number(out, s.len);
-			cell(out, "%s", state_of(what[k]));
+			html_number(out, d->p->src_off + s.off);
+			html_number(out, d->p->src_off + s.off + s.len - 1);
+			html_number(out, s.len);
+			html_cell(out, "%s", html_state(what[k]));
 			fputs("</tr>\n", out);
 		}
 	table_end(out);
@@ -215,9 +215,9 @@ differ_table(FILE *out, const struct report_data *d)
 	for (n = 0; n < ROWS_MOST && map_next(differ, s.off + s.len, BAD, &s);
 	    n++) {
 		fputs("<tr>", out);
-		number(out, d->p->src_off + s.off);
-		number(out, d->p->src_off + s.off + s.len - 1);
-		number(out, s.len);
+		html_number(out, d->p->src_off + s.off);
+		html_number(out, d->p->src_off + s.off + s.len - 1);
+		html_number(out, s.len);
 		fputs("</tr>\n", out);
 	}
 	table_end(out);
@@ -266,14 +266,15 @@ volumes_table(FILE *out, const struct report_data *d)
 
 		fputs("<tr>", out);
 		if (v->number > 0)
-			cell(out, "%u", v->number);
+			html_cell(out, "%u", v->number);
 		else
-			cell(out, "none");
-		cell(out, "%s", v->type[0] != '\0' ? v->type : "not known");
-		cell(out, "%s", v->label);
-		number(out, v->off);
-		number(out, v->len);
-		number(out, lost_in(d, v->off, v->len));
+			html_cell(out, "none");
+		html_cell(out, "%s", v->type[0] != '\0' ? v->type :
+		    "not known");
+		html_cell(out, "%s", v->label);
+		html_number(out, v->off);
+		html_number(out, v->len);
+		html_number(out, lost_in(d, v->off, v->len));
 		fputs("</tr>\n", out);
 	}
 	table_end(out);
@@ -300,10 +301,10 @@ used_table(FILE *out, const struct report_data *d)
 	table_begin(out, "By used=", heads);
 	for (fs = u->fs; fs < u->fs + u->n; fs++) {
 		fputs("<tr>", out);
-		cell(out, "%s", used_name(name, sizeof(name), fs));
-		number(out, fs->used);
-		number(out, fs->free);
-		cell(out, "%s%s%s", treated[fs->treated],
+		html_cell(out, "%s", used_name(name, sizeof(name), fs));
+		html_number(out, fs->used);
+		html_number(out, fs->free);
+		html_cell(out, "%s%s%s", treated[fs->treated],
 		    fs->reason[0] != '\0' ? ": " : "", fs->reason);
 		fputs("</tr>\n", out);
 	}
@@ -394,7 +395,7 @@ digests_table(FILE *out, const struct report_data *d)
 	table_begin(out, d->out->tally.lost > 0 ? "Of what was copied, with "
 	    "zeros for what could not be read" : "Of what was copied", NULL);
 	for (i = 0; i < n; i++)
-		fact(out, sum[i].name, "%s%s", sum[i].hex[0] != '\0' ?
+		html_fact(out, sum[i].name, "%s%s", sum[i].hex[0] != '\0' ?
 		    sum[i].hex : "none: not all was copied",
 		    sum[i].hex[0] == '\0' || sum[i].expected == NULL ? "" :
 		    sum[i].differs ? ", NOT as expected" : ", as expected");
@@ -402,7 +403,7 @@ digests_table(FILE *out, const struct report_data *d)
 }
 
 static const char *
-when(char text[40], const struct timespec *t)
+html_when(char text[40], const struct timespec *t)
 {
 	struct tm tm;
 
@@ -416,7 +417,7 @@ when(char text[40], const struct timespec *t)
  * shell.
  */
 static void
-operand(FILE *out, const char *arg)
+html_operand(FILE *out, const char *arg)
 {
 	size_t n = strspn(arg, "abcdefghijklmnopqrstuvwxyz");
 	char *word;
@@ -439,7 +440,7 @@ command_row(FILE *out, const struct opts *o)
 
 	fputs("<tr><th scope=\"row\">Command</th><td><code>pardd", out);
 	for (i = 1; i < o->argc; i++)
-		operand(out, o->argv[i]);
+		html_operand(out, o->argv[i]);
 	fputs("</code></td></tr>\n", out);
 }
 
@@ -452,23 +453,24 @@ run_table(FILE *out, const struct report_data *d)
 
 	table_begin(out, "The run", NULL);
 	command_row(out, d->p->opts);
-	fact(out, "Program", "pardd %s", PARDD_VERSION);
+	html_fact(out, "Program", "pardd %s", PARDD_VERSION);
 	if (uname(&host) == 0)
-		fact(out, "Host", "%s, %s %s, %s", host.nodename, host.sysname,
-		    host.release, host.machine);
-	fact(out, "Begun", "%s", when(text, &d->started));
-	fact(out, o != NULL ? "Ended" : "As of", "%s", when(text, &d->now));
-	fact(out, "Seconds", "%.3f", o != NULL ? o->tally.seconds :
+		html_fact(out, "Host", "%s, %s %s, %s", host.nodename,
+		    host.sysname, host.release, host.machine);
+	html_fact(out, "Begun", "%s", html_when(text, &d->started));
+	html_fact(out, o != NULL ? "Ended" : "As of", "%s",
+	    html_when(text, &d->now));
+	html_fact(out, "Seconds", "%.3f", o != NULL ? o->tally.seconds :
 	    d->seconds);
 	if (o != NULL) {
-		fact(out, "Exit status", "%d", o->verdict.status);
-		fact(out, "Bytes read", "%llu", (ull)o->tally.read);
-		fact(out, "Bytes written", "%llu", (ull)o->tally.written);
+		html_fact(out, "Exit status", "%d", o->verdict.status);
+		html_fact(out, "Bytes read", "%llu", (ull)o->tally.read);
+		html_fact(out, "Bytes written", "%llu", (ull)o->tally.written);
 		if (o->tally.verified > 0)
-			fact(out, "Bytes verified", "%llu",
+			html_fact(out, "Bytes verified", "%llu",
 			    (ull)o->tally.verified);
 		if (o->fault.status != 0)
-			fact(out, "Error", "%s", o->fault.text);
+			html_fact(out, "Error", "%s", o->fault.text);
 	}
 	table_end(out);
 }
@@ -492,7 +494,7 @@ notes_list(FILE *out, const struct opts *o)
 /* --- the page ----------------------------------------------------------- */
 
 static void
-head(FILE *out, const struct report_data *d)
+html_head(FILE *out, const struct report_data *d)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
 	    "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
@@ -542,7 +544,7 @@ report_html(FILE *out, const struct report_data *d)
 {
 	char verdict[sizeof(struct fault)];
 
-	head(out, d);
+	html_head(out, d);
 	fputs("<body>\n<h1>", out);
 	escape_markup(out, d->p->src->name, CELL_MOST);
 	fputs(" to ", out);

@@ -19,7 +19,7 @@ enum {
 
 /* What replaces unreadable bytes; nothing if none are written. */
 static const char *
-instead(const struct plan *p)
+losses_replaced_by(const struct plan *p)
 {
 	if (p->work == WORK_COMPARE)
 		return ", here or on the other end, not in the comparison";
@@ -47,7 +47,7 @@ report_unreadable(const struct plan *p, struct outcome *out)
 			    (ull)(p->src_off + s.off + s.len - 1),
 			    (ull)((p->src_off + s.off) / p->block),
 			    (ull)((p->src_off + s.off + s.len - 1) /
-			    p->block), p->block, instead(p));
+			    p->block), p->block, losses_replaced_by(p));
 	}
 	if (n > most)
 		print(stderr, "pardd: %s: unreadable: %llu more range%s, see "
@@ -56,7 +56,7 @@ report_unreadable(const struct plan *p, struct outcome *out)
 }
 
 static void
-differs(const struct plan *p, const struct seg *s)
+losses_differing(const struct plan *p, const struct seg *s)
 {
 	if (p->work == WORK_CHECK)
 		print(stderr, "pardd: differs: bytes %llu to %llu of %s",
@@ -78,7 +78,7 @@ report_differing(const struct plan *p, struct map *differ)
 
 	while (differ->ready && map_next(differ, s.off + s.len, BAD, &s))
 		if (n++ < RANGES_SHOWN)
-			differs(p, &s);
+			losses_differing(p, &s);
 	if (n > RANGES_SHOWN)
 		print(stderr,
 		    "pardd: and %llu more range%s; json= %s all of them",
@@ -88,7 +88,7 @@ report_differing(const struct plan *p, struct map *differ)
 
 /* How many files are affected, or how to find out; continues a sentence. */
 static const char *
-leads_to(const struct damage_area *a)
+losses_lead_to(const struct damage_area *a)
 {
 	if (a->files.n > 0)
 		return a->files.more ? "; these files are affected, and maybe "
@@ -102,7 +102,7 @@ leads_to(const struct damage_area *a)
 }
 
 static void
-files(const struct damage_area *a)
+losses_files(const struct damage_area *a)
 {
 	const struct fs_names *f = &a->files;
 	size_t i;
@@ -122,7 +122,7 @@ files(const struct damage_area *a)
 
 /* Print "partition 2 (ext4 \"home\") of /dev/sda". */
 static void
-area(const struct plan *p, const struct damage_area *a, int table)
+losses_area(const struct plan *p, const struct damage_area *a, int table)
 {
 	char where[64] = "", what[200] = "", lost[160];
 
@@ -138,8 +138,8 @@ area(const struct plan *p, const struct damage_area *a, int table)
 	print_alarm(stderr, report_coloured(p->opts, stderr),
 	    "pardd: %s%s%s: %llu bytes in %llu range%s could not be read%s",
 	    where, p->src->name, what, (ull)a->bytes,
-	    (ull)a->ranges, a->ranges == 1 ? "" : "s", leads_to(a));
-	files(a);
+	    (ull)a->ranges, a->ranges == 1 ? "" : "s", losses_lead_to(a));
+	losses_files(a);
 	if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
 		print(stderr, "pardd: %s", lost);
 }
@@ -162,7 +162,7 @@ report_damage(const struct plan *p, const struct damage *d)
 	if (d->table != TABLE_SOUND)
 		print(stderr, "pardd: %s: %s", p->src->name, tables[d->table]);
 	for (i = 0; i < d->n && i < AREAS_SHOWN; i++)
-		area(p, &d->area[i], d->table);
+		losses_area(p, &d->area[i], d->table);
 	if (i < d->n)
 		print(stderr, "pardd: and %zu more partition%s such ranges",
 		    d->n - i, d->n - i == 1 ? " has" : "s have");

@@ -151,7 +151,7 @@ rescue_note(const struct plan *p, struct outcome *out)
 
 /* Suggest next steps, if a person is there to take them. */
 static void
-suggest(const struct plan *p, struct outcome *out)
+next_suggest(const struct plan *p, struct outcome *out)
 {
 	int status = out->verdict.status;
 
@@ -176,5 +176,5 @@ report_next(const struct plan *p, struct outcome *out)
 	if ((p->opts->status & SHOW_NONE) != 0)
 		return;
 	go_on_note(p, out);
-	suggest(p, out);
+	next_suggest(p, out);
 }

@@ -112,7 +112,7 @@ span_plan(FILE *out, const struct span *s, const char *what)
 
 /* "2, 5 and 7", or "2, 5 and 13 more" */
 static void
-numbers(char *text, size_t room, const struct beyond *b)
+report_numbers(char *text, size_t room, const struct beyond *b)
 {
 	size_t shown = b->n > BEYOND_MOST ? BEYOND_MOST - 1 : b->n;
 	size_t at = 0, i;
@@ -137,7 +137,7 @@ beyond_remark(char *text, size_t room, const struct plan *p)
 	uint64_t end = round_up(b->end, unit);
 	char which[128], advice[64] = "";
 
-	numbers(which, sizeof(which), b);
+	report_numbers(which, sizeof(which), b);
 	if (end <= (uint64_t)p->src->geo.size && (p->dst->geo.room < 0 ||
 	    end <= (uint64_t)p->dst->geo.room))
 		snprintf(advice, sizeof(advice), "; count=%llu copies all",
@@ -269,7 +269,7 @@ used_plan(FILE *out, const struct plan *p)
 
 /* What happens to zeros in the source. */
 static const char *
-zeros(const struct plan *p)
+report_zeros(const struct plan *p)
 {
 	if (p->store != STORE_SPARSE)
 		return "written";
@@ -362,7 +362,7 @@ report_plan(FILE *out, const struct plan *p)
 	if (p->queues > 0)
 		print(out, "slots=%u", p->slots);
 	print(out, "holes=%s", p->holes ? "not read" : "read");
-	print(out, "zeros=%s", zeros(p));
+	print(out, "zeros=%s", report_zeros(p));
 	print(out, "reflink=%s", p->reflink ? (p->opts->reflink &
 	    REFLINK_ALWAYS) != 0 ? "always" : "if possible" : "no");
 	print(out, "coe=%lld", (long long)p->opts->coe);

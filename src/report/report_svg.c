@@ -54,7 +54,7 @@ look_of(char status)
 /* --- the map ------------------------------------------------------------ */
 
 static void
-patterns(FILE *out)
+svg_patterns(FILE *out)
 {
 	size_t i;
 
@@ -100,7 +100,7 @@ draw_cells(FILE *out, const char *cell, const struct look *l)
 }
 
 static double
-at_x(uint64_t off, uint64_t length)
+svg_x(uint64_t off, uint64_t length)
 {
 	double part = (double)off / (double)length;
 
@@ -141,8 +141,8 @@ draw_parts(FILE *out, const struct report_data *d)
 
 		if (v->off < first || v->off - first >= d->length)
 			continue;
-		draw_part(out, v, at_x(v->off - first, d->length),
-		    at_x(v->off - first + v->len, d->length));
+		draw_part(out, v, svg_x(v->off - first, d->length),
+		    svg_x(v->off - first + v->len, d->length));
 	}
 }
 
@@ -234,7 +234,7 @@ report_draw_map(FILE *out, const struct report_data *d)
 	    "viewBox=\"-1 -1 %d %d\">\n", WIDTH + 2, MAP_TALL, WIDTH + 2,
 	    MAP_TALL);
 	describe_map(out, d);
-	patterns(out);
+	svg_patterns(out);
 	draw_grid(out, d);
 	fputs("</svg>\n", out);
 }
@@ -259,7 +259,7 @@ sample_y(const struct report_data *d, uint64_t bytes)
 }
 
 static void
-curve(FILE *out, const struct report_data *d, bool bad, const char *style)
+svg_curve(FILE *out, const struct report_data *d, bool bad, const char *style)
 {
 	size_t i;
 
@@ -272,7 +272,7 @@ curve(FILE *out, const struct report_data *d, bool bad, const char *style)
 }
 
 static void
-duration(FILE *out, double seconds)
+svg_duration(FILE *out, double seconds)
 {
 	unsigned long s = (unsigned long)(seconds + 0.5);
 
@@ -294,7 +294,7 @@ progress_axes(FILE *out, const struct report_data *d)
 	fprintf(out, "<text x=\"%d\" y=\"%d\">0</text>\n<text x=\"%d\" "
 	    "y=\"%d\" text-anchor=\"end\">", AXIS, CURVE_TALL + 16, WIDTH - 1,
 	    CURVE_TALL + 16);
-	duration(out, d->sample[d->samples - 1].seconds);
+	svg_duration(out, d->sample[d->samples - 1].seconds);
 	fprintf(out, " of running time</text>\n<text x=\"%d\" y=\"%d\">"
 	    "finished; dashed: unreadable; vertical: another run</text>\n",
 	    AXIS, CURVE_TALL + 34);
@@ -316,8 +316,8 @@ report_draw_progress(FILE *out, const struct report_data *d)
 		if (d->sample[i].run != d->sample[i - 1].run)
 			fprintf(out, "<path stroke=\"#888\" d=\"M%.1f 0V%d\"/>"
 			    "\n", sample_x(d, &d->sample[i - 1]), CURVE_TALL);
-	curve(out, d, false, "stroke=\"#2a7a35\" stroke-width=\"2\"");
-	curve(out, d, true, "stroke=\"#a80f2a\" stroke-width=\"2\" "
+	svg_curve(out, d, false, "stroke=\"#2a7a35\" stroke-width=\"2\"");
+	svg_curve(out, d, true, "stroke=\"#a80f2a\" stroke-width=\"2\" "
 	    "stroke-dasharray=\"5 3\"");
 	fputs("</svg>\n", out);
 }

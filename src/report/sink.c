@@ -43,7 +43,7 @@ sink_errno(struct fault *f, const struct sink *s, int err)
 
 /* Whether it is the same file, perhaps by its name in an overlay's layer. */
 static bool
-leads_to(const char *path, const char *name, const struct stat *st)
+sink_leads_to(const char *path, const char *name, const struct stat *st)
 {
 	struct stat other, own = *st;
 
@@ -64,7 +64,7 @@ is_backup(const char *operand, const char *name, const struct stat *st)
 
 	return strncmp(operand, "map=", 4) == 0 && snprintf(path, sizeof(path),
 	    "%s.bak", operand + 4) < PATH_MAX &&
-	    leads_to(path, name, st);
+	    sink_leads_to(path, name, st);
 }
 
 /* Whether another operand names the same file. */
@@ -82,7 +82,7 @@ named_by_another(const struct opts *o, const struct sink *s,
 		    ((size_t)(name - o->argv[i]) == key &&
 		    strncmp(o->argv[i], s->key, key) == 0))
 			continue;
-		if (leads_to(name + 1, s->name, st) ||
+		if (sink_leads_to(name + 1, s->name, st) ||
 		    is_backup(o->argv[i], s->name, st))
 			return true;
 	}
@@ -103,7 +103,7 @@ is_standard(const char *name, int fd, const struct stat *st)
  * that this works even if the command line is wrong elsewhere.
  */
 static int
-apart(const struct opts *o, const struct sink *s, const struct stat *st,
+sink_apart(const struct opts *o, const struct sink *s, const struct stat *st,
     struct fault *f)
 {
 	bool made = (o->iflag & (FLAG_ZEROS | FLAG_RANDOM)) != 0;
@@ -123,7 +123,7 @@ apart(const struct opts *o, const struct sink *s, const struct stat *st,
 
 /* Use a descriptor, but not a disk, or a device that reacts to writes. */
 static int
-inherit(struct sink *s, const struct opts *o, long fd, struct fault *f)
+sink_inherit(struct sink *s, const struct opts *o, long fd, struct fault *f)
 {
 	struct stat st;
 	bool null;
@@ -137,7 +137,7 @@ inherit(struct sink *s, const struct opts *o, long fd, struct fault *f)
 	if (S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !null &&
 	    isatty((int)fd) == 0))
 		return not_a_sink(f, s, "is a device");
-	if (!null && apart(o, s, &st, f) != 0)
+	if (!null && sink_apart(o, s, &st, f) != 0)
 		return -1;
 	s->regular = S_ISREG(st.st_mode);
 	s->fd = (int)fd;
@@ -146,7 +146,7 @@ inherit(struct sink *s, const struct opts *o, long fd, struct fault *f)
 
 /* An existing file may be used if it is meant to be written. */
 static int
-usable(const struct sink *s, const struct opts *o, const struct stat *st,
+sink_usable(const struct sink *s, const struct opts *o, const struct stat *st,
     struct fault *f)
 {
 	if (S_ISLNK(st->st_mode))
@@ -154,7 +154,7 @@ usable(const struct sink *s, const struct opts *o, const struct stat *st,
 	if (!S_ISREG(st->st_mode) && (s->journal || !S_ISFIFO(st->st_mode)))
 		return not_a_sink(f, s, s->journal ? "is not a regular file" :
 		    "is neither a regular file nor a FIFO");
-	return apart(o, s, st, f);
+	return sink_apart(o, s, st, f);
 }
 
 /*
@@ -162,7 +162,7 @@ usable(const struct sink *s, const struct opts *o, const struct stat *st,
  * our own line will fail too.
  */
 static void
-mend(const struct sink *s, int path)
+sink_mend(const struct sink *s, int path)
 {
 	struct stat st;
 	char last;
@@ -181,7 +181,7 @@ mend(const struct sink *s, int path)
  * lines.  A journal is shared, and each line is written as a whole.
  */
 static int
-hold(const struct sink *s, struct fault *f)
+sink_hold(const struct sink *s, struct fault *f)
 {
 	if (!s->regular || s->journal || flock(s->fd, LOCK_EX | LOCK_NB) == 0 ||
 	    errno != EWOULDBLOCK)
@@ -198,7 +198,7 @@ open_old(struct sink *s, const struct opts *o, int path, int flags,
 
 	if (fstat(path, &st) != 0)
 		return sink_errno(f, s, errno);
-	if (usable(s, o, &st, f) != 0)
+	if (sink_usable(s, o, &st, f) != 0)
 		return -1;
 	if (o->mode == MODE_DRY_RUN)
 		return faccessat(AT_FDCWD, s->name, W_OK, AT_EACCESS) == 0 ?
@@ -207,12 +207,12 @@ open_old(struct sink *s, const struct opts *o, int path, int flags,
 	s->fd = open_found(path, s->name, flags);
 	if (s->fd < 0)
 		return sink_errno(f, s, errno);
-	if (hold(s, f) != 0)
+	if (sink_hold(s, f) != 0)
 		return -1;
 	if (s->regular && !s->journal && ftruncate(s->fd, 0) != 0)
 		return sink_errno(f, s, errno);
 	if (s->journal)
-		mend(s, path);
+		sink_mend(s, path);
 	return 0;
 }
 
@@ -234,11 +234,11 @@ open_new(struct sink *s, const struct opts *o, int dir, const char *base,
 	if (s->fd < 0 || fstat(s->fd, &st) != 0)
 		return sink_errno(f, s, errno);
 	s->regular = true;
-	if (apart(o, s, &st, f) != 0) {
+	if (sink_apart(o, s, &st, f) != 0) {
 		unlinkat(dir, base, 0);
 		return -1;
 	}
-	return hold(s, f);
+	return sink_hold(s, f);
 }
 
 /* Open a name in its directory; another run may create the file meanwhile. */
@@ -264,7 +264,7 @@ open_in(struct sink *s, const struct opts *o, int dir, const char *base,
 }
 
 static int
-open_named(struct sink *s, const struct opts *o, struct fault *f)
+sink_open_named(struct sink *s, const struct opts *o, struct fault *f)
 {
 	const char *base;
 	int dir = path_dir(s->name, O_PATH, &base), failed;
@@ -281,7 +281,7 @@ open_named(struct sink *s, const struct opts *o, struct fault *f)
 
 /* - or a number is a descriptor; so is what a shell makes of >(command). */
 static bool
-descriptor(const char *name, long *fd)
+sink_descriptor(const char *name, long *fd)
 {
 	static const char directory[] = "/dev/fd/";
 	size_t skip = sizeof(directory) - 1;
@@ -302,8 +302,8 @@ int
 sink_open(struct sink *s, const struct opts *o, struct fault *f)
 {
 	long fd;
-	int failed = !s->journal && descriptor(s->name, &fd) ?
-	    inherit(s, o, fd, f) : open_named(s, o, f);
+	int failed = !s->journal && sink_descriptor(s->name, &fd) ?
+	    sink_inherit(s, o, fd, f) : sink_open_named(s, o, f);
 
 	if (failed != 0)
 		sink_close(s);
@@ -324,7 +324,7 @@ sink_room(const struct sink *s, int patience)
 
 /* Remove part of a line, unless someone has written after it. */
 static void
-take_back(const struct sink *s, size_t n)
+sink_take_back(const struct sink *s, size_t n)
 {
 	off_t end = lseek(s->fd, 0, SEEK_CUR), start = end - (off_t)n;
 	struct stat st;
@@ -350,7 +350,7 @@ sink_put(const struct sink *s, const char *line, size_t len, int patience)
 			continue;
 		err = errno;
 		if (s->regular)
-			take_back(s, done);
+			sink_take_back(s, done);
 		return err;
 	}
 	return 0;

@@ -11,7 +11,7 @@
 #include "part/used.h"
 
 static void
-put(FILE *out, uint64_t off, uint64_t end, char status)
+usedmap_put(FILE *out, uint64_t off, uint64_t end, char status)
 {
 	if (off < end)
 		fprintf(out, "0x%08" PRIX64 "  0x%08" PRIX64 "  %c\n", off,
@@ -32,14 +32,14 @@ usedmap_write(struct newfile *file, const struct plan *p, struct fault *f)
 	fprintf(file->out, "# Mapfile. Created by pardd %s\n"
 	    "# What file systems use of the source (+) and what is free (?)\n"
 	    "0x00000000     +               1\n", PARDD_VERSION);
-	put(file->out, 0, at, '?');
+	usedmap_put(file->out, 0, at, '?');
 	for (i = 0; i < u->free.n; i++) {
 		const struct seg *s = &u->free.seg[i];
 
-		put(file->out, at, s->off, '+');
-		put(file->out, s->off, s->off + s->len, '?');
+		usedmap_put(file->out, at, s->off, '+');
+		usedmap_put(file->out, s->off, s->off + s->len, '?');
 		at = s->off + s->len;
 	}
-	put(file->out, at, (uint64_t)p->src->geo.size, '+');
+	usedmap_put(file->out, at, (uint64_t)p->src->geo.size, '+');
 	return newfile_end(file, 0, f);
 }

@@ -39,7 +39,7 @@ lost_blocks(const struct plan *p, struct map *map)
 }
 
 static int __attribute__((format(printf, 3, 4)))
-conclude(struct outcome *out, int status, const char *fmt, ...)
+verdict_conclude(struct outcome *out, int status, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -51,7 +51,7 @@ conclude(struct outcome *out, int status, const char *fmt, ...)
 
 /* Whether the other end of a comparison has more. */
 static void
-longer(const struct plan *p, struct outcome *out)
+verdict_longer(const struct plan *p, struct outcome *out)
 {
 	const struct endpoint *a = out->longer;
 	const struct endpoint *b = a == p->src ? p->dst : p->src;
@@ -59,52 +59,60 @@ longer(const struct plan *p, struct outcome *out)
 	bool blocks = n % p->bs == 0;
 
 	if (n == 0)
-		conclude(out, STATUS_MISMATCH, "NOT the same: %s is longer, "
-		    "and %s", a->name, out->tally.lost > 0 ?
-		    "nothing could be compared" : "the other is empty");
+		verdict_conclude(out, STATUS_MISMATCH,
+		    "NOT the same: %s is longer, and %s", a->name,
+		    out->tally.lost > 0 ? "nothing could be compared" :
+		    "the other is empty");
 	else if (out->tally.lost > 0 || a->geo.size < 0 || b->geo.size < 0)
-		conclude(out, STATUS_MISMATCH, "NOT the same: %s is longer; "
-		    "the %llu bytes that %s are the same", a->name, n,
-		    out->tally.lost > 0 ? "could be compared" : "both have");
+		verdict_conclude(out, STATUS_MISMATCH,
+		    "NOT the same: %s is longer; the %llu bytes that %s are "
+		    "the same",
+		    a->name, n, out->tally.lost > 0 ? "could be compared" :
+		    "both have");
 	else
-		conclude(out, STATUS_MISMATCH, "NOT the same: %s has %lld "
-		    "bytes, %s %lld; the %s%llu bytes are the same: "
-		    "count=%llu%s compares those", a->name,
-		    (long long)a->geo.size, b->name, (long long)b->geo.size,
-		    p->src_off + p->dst_off == 0 ? "first " : "", n, blocks ?
-		    n / p->bs : n, blocks ? "" : " iflag=count_bytes");
+		verdict_conclude(out, STATUS_MISMATCH,
+		    "NOT the same: %s has %lld bytes, %s %lld; the %s%llu "
+		    "bytes are the same: count=%llu%s compares those",
+		    a->name, (long long)a->geo.size, b->name,
+		    (long long)b->geo.size, p->src_off + p->dst_off == 0 ?
+		    "first " : "", n, blocks ? n / p->bs : n, blocks ? "" :
+		    " iflag=count_bytes");
 }
 
 /* Whether the data read back or compared is the same; else set the verdict. */
 static bool
-agrees(const struct plan *p, struct outcome *out)
+verdict_agrees(const struct plan *p, struct outcome *out)
 {
 	struct map_totals t = { 0 };
 
 	if (out->differ.ready)
 		t = map_totals(&out->differ);
 	if (p->opts->verify != 0 && t.bad == 0 && !out->proven)
-		conclude(out, STATUS_MISMATCH, "NOT complete: not all that was "
-		    "copied to %s could be verified", p->dst->name);
+		verdict_conclude(out, STATUS_MISMATCH,
+		    "NOT complete: not all that was copied to %s could be "
+		    "verified",
+		    p->dst->name);
 	else if (p->opts->verify != 0 && t.bad > 0)
-		conclude(out, STATUS_MISMATCH, "NOT complete: %llu bytes in "
-		    "%llu range%s of %s %sare not what was written there",
-		    (ull)t.bad, (ull)t.bad_ranges,
-		    t.bad_ranges == 1 ? "" : "s", p->dst->name,
-		    out->unread ? "cannot be read back, or " : "");
+		verdict_conclude(out, STATUS_MISMATCH,
+		    "NOT complete: %llu bytes in %llu range%s of %s %sare not "
+		    "what was written there",
+		    (ull)t.bad, (ull)t.bad_ranges, t.bad_ranges == 1 ? "" : "s",
+		    p->dst->name, out->unread ? "cannot be read back, or " :
+		    "");
 	else if (p->work == WORK_CHECK && t.bad > 0)
-		conclude(out, STATUS_MISMATCH, "NOT as in %s: %llu bytes in "
-		    "%llu range%s", p->opts->manifest, (ull)t.bad,
-		    (ull)t.bad_ranges, t.bad_ranges == 1 ? "" : "s");
+		verdict_conclude(out, STATUS_MISMATCH,
+		    "NOT as in %s: %llu bytes in %llu range%s",
+		    p->opts->manifest, (ull)t.bad, (ull)t.bad_ranges,
+		    t.bad_ranges == 1 ? "" : "s");
 	else if (t.bad > 0)
-		conclude(out, STATUS_MISMATCH, "NOT the same: %llu bytes in "
-		    "%llu range%s differ%s%s%s", (ull)t.bad,
-		    (ull)t.bad_ranges, t.bad_ranges == 1 ? "" : "s",
+		verdict_conclude(out, STATUS_MISMATCH,
+		    "NOT the same: %llu bytes in %llu range%s differ%s%s%s",
+		    (ull)t.bad, (ull)t.bad_ranges, t.bad_ranges == 1 ? "" : "s",
 		    out->longer == NULL ? "" : ", and ", out->longer == NULL ?
 		    "" : out->longer->name, out->longer == NULL ? "" :
 		    " is longer");
 	else if (out->longer != NULL)
-		longer(p, out);
+		verdict_longer(p, out);
 	else
 		return true;
 	return false;
@@ -115,7 +123,7 @@ agrees(const struct plan *p, struct outcome *out)
  * were written.
  */
 static int
-recorded(const struct plan *p, struct outcome *out)
+verdict_recorded(const struct plan *p, struct outcome *out)
 {
 	const struct hash_range *wrong;
 	const struct hash_sum *d;
@@ -123,19 +131,20 @@ recorded(const struct plan *p, struct outcome *out)
 
 	wrong = hash_wrong(p->hash);
 	if (wrong != NULL)
-		return conclude(out, STATUS_MISMATCH, "NOT as in %s: bytes "
-		    "%llu to %llu of the image have another checksum",
+		return verdict_conclude(out, STATUS_MISMATCH,
+		    "NOT as in %s: bytes %llu to %llu of the image have "
+		    "another checksum",
 		    p->opts->bmap, (ull)wrong->off,
 		    (ull)(wrong->off + wrong->len - 1));
 	d = hash_digests(p->hash, &n);
 	for (i = 0; i < n; i++)
 		if (d[i].differs)
-			return conclude(out, STATUS_MISMATCH, "NOT as "
+			return verdict_conclude(out, STATUS_MISMATCH, "NOT as "
 			    "expected: the %s of what was copied is %s",
 			    d[i].name, d[i].hex);
 	if (out->outputs.status != 0)
-		return conclude(out, out->outputs.status, "all was copied, "
-		    "but not recorded: %s", out->outputs.text);
+		return verdict_conclude(out, out->outputs.status,
+		    "all was copied, but not recorded: %s", out->outputs.text);
 	return STATUS_COMPLETE;
 }
 
@@ -154,24 +163,30 @@ of_signal(const struct plan *p, struct outcome *out,
 	struct fault said;
 
 	if (out->fault.status != 0)
-		return conclude(out, status, "NOT complete: stopped by SIG%s; "
-		    "%s", name, out->fault.text);
+		return verdict_conclude(out, status,
+		    "NOT complete: stopped by SIG%s; %s", name,
+		    out->fault.text);
 	if (t->untried + t->failed + t->bad > 0)
-		return conclude(out, status, "NOT complete: stopped by SIG%s%s",
-		    name, p->work == WORK_RESCUE && out->unsaved.status == 0 ?
+		return verdict_conclude(out, status,
+		    "NOT complete: stopped by SIG%s%s", name, p->work ==
+		    WORK_RESCUE && out->unsaved.status == 0 ?
 		    "; the same command resumes the copy" : "");
 	if (out->flush.status != 0)
-		return conclude(out, status, "NOT complete: stopped by SIG%s; "
-		    "%s", name, out->flush.text);
+		return verdict_conclude(out, status,
+		    "NOT complete: stopped by SIG%s; %s", name,
+		    out->flush.text);
 	if (p->opts->verify != 0 && !out->proven)
-		return conclude(out, status, "NOT complete: stopped by SIG%s, "
-		    "after all was copied, but not all verified", name);
-	if (agrees(p, out) && recorded(p, out) == STATUS_COMPLETE)
-		return conclude(out, status, "stopped by SIG%s, after all was "
-		    "%s", name, done);
+		return verdict_conclude(out, status,
+		    "NOT complete: stopped by SIG%s, after all was copied, but "
+		    "not all verified",
+		    name);
+	if (verdict_agrees(p, out) && verdict_recorded(p, out) ==
+	    STATUS_COMPLETE)
+		return verdict_conclude(out, status,
+		    "stopped by SIG%s, after all was %s", name, done);
 	said = out->verdict;
-	return conclude(out, status, "stopped by SIG%s, after all was %s; %s",
-	    name, done, said.text);
+	return verdict_conclude(out, status,
+	    "stopped by SIG%s, after all was %s; %s", name, done, said.text);
 }
 
 /* A suitable decimal unit for so many bytes, and its size. */
@@ -190,7 +205,7 @@ unit_of(uint64_t bytes, double *scale)
 
 /* "0.5 of 10.7 GB", or in bytes if that would show no difference. */
 static void
-part_of(char *buf, size_t room, uint64_t part, uint64_t whole)
+verdict_part_of(char *buf, size_t room, uint64_t part, uint64_t whole)
 {
 	double scale;
 	const char *unit = unit_of(whole, &scale);
@@ -209,7 +224,7 @@ part_of(char *buf, size_t room, uint64_t part, uint64_t whole)
 
 /* Only part of the copy was wanted: say which, and how much that is. */
 static void
-within(const struct plan *p, struct outcome *out)
+verdict_within(const struct plan *p, struct outcome *out)
 {
 	struct map_totals t = map_totals(&out->map);
 	const struct fault said = out->verdict;
@@ -217,14 +232,14 @@ within(const struct plan *p, struct outcome *out)
 
 	if (p->opts->domain == NULL)
 		return;
-	part_of(part, sizeof(part), t.end - t.outside, t.end);
+	verdict_part_of(part, sizeof(part), t.end - t.outside, t.end);
 	fault_set(&out->verdict, STATUS_COMPLETE, "%s, within domain=%s: %s",
 	    said.text, p->opts->domain, part);
 }
 
 /* Unchanged data was not read: say how much was. */
 static void
-changed(const struct plan *p, struct outcome *out)
+verdict_changed(const struct plan *p, struct outcome *out)
 {
 	const struct fault said = out->verdict;
 	const struct opts *o = p->opts;
@@ -232,7 +247,8 @@ changed(const struct plan *p, struct outcome *out)
 
 	if (!opts_changed(o))
 		return;
-	part_of(part, sizeof(part), p->length - ranges_unchanged(p), p->length);
+	verdict_part_of(part, sizeof(part), p->length - ranges_unchanged(p),
+	    p->length);
 	fault_set(&out->verdict, STATUS_COMPLETE, "%s, changed %s %s: %s",
 	    said.text, o->bitmap != NULL ? "by bitmap" : "since",
 	    o->bitmap != NULL ? o->bitmap : o->since, part);
@@ -240,7 +256,7 @@ changed(const struct plan *p, struct outcome *out)
 
 /* Free space was left out: say how much. */
 static void
-without(const struct plan *p, struct outcome *out)
+verdict_without(const struct plan *p, struct outcome *out)
 {
 	const struct used *u = p->used;
 	const struct fault said = out->verdict;
@@ -259,56 +275,58 @@ without(const struct plan *p, struct outcome *out)
 
 /* Everything is as the block map says: say how much. */
 static void
-mapped(const struct plan *p, struct outcome *out)
+verdict_mapped(const struct plan *p, struct outcome *out)
 {
 	const struct fault said = out->verdict;
 	char part[64];
 
 	if (p->opts->bmap == NULL)
 		return;
-	part_of(part, sizeof(part), p->used->length - p->used->bytes_free,
-	    p->used->length);
+	verdict_part_of(part, sizeof(part), p->used->length -
+	    p->used->bytes_free, p->used->length);
 	fault_set(&out->verdict, STATUS_COMPLETE, "%s, all as in %s: %s",
 	    said.text, p->opts->bmap, part);
 }
 
 /* Nothing was to be copied: say what was found. */
 static void
-looked(const struct plan *p, struct outcome *out)
+verdict_looked(const struct plan *p, struct outcome *out)
 {
 	const struct used *u = p->used;
 	char part[64];
 
-	part_of(part, sizeof(part), u->length - u->bytes_free, u->length);
-	conclude(out, STATUS_COMPLETE, "complete, %s: %s are used",
+	verdict_part_of(part, sizeof(part), u->length - u->bytes_free,
+	    u->length);
+	verdict_conclude(out, STATUS_COMPLETE, "complete, %s: %s are used",
 	    p->opts->usedmap, part);
 }
 
 /* Everything was copied. */
 static void
-complete(const struct plan *p, struct outcome *out)
+verdict_complete(const struct plan *p, struct outcome *out)
 {
 	const char *verified = p->opts->verify != 0 ? ", verified" : "";
 
 	if (p->opts->looks)
-		looked(p, out);
+		verdict_looked(p, out);
 	else if (p->work == WORK_COMPARE)
-		conclude(out, STATUS_COMPLETE, "complete, nothing differs");
+		verdict_conclude(out, STATUS_COMPLETE,
+		    "complete, nothing differs");
 	else if (p->work == WORK_CHECK)
-		conclude(out, STATUS_COMPLETE, "complete, all is as in %s",
-		    p->opts->manifest);
+		verdict_conclude(out, STATUS_COMPLETE,
+		    "complete, all is as in %s", p->opts->manifest);
 	else if (!p->dst->is.durable)
-		conclude(out, STATUS_COMPLETE, "complete, nothing to flush%s",
-		    verified);
+		verdict_conclude(out, STATUS_COMPLETE,
+		    "complete, nothing to flush%s", verified);
 	else if (p->opts->sync != 0)
-		conclude(out, STATUS_COMPLETE, "complete, flushed%s",
+		verdict_conclude(out, STATUS_COMPLETE, "complete, flushed%s",
 		    verified);
 	else
-		conclude(out, STATUS_COMPLETE, "complete, not flushed");
-	within(p, out);
-	changed(p, out);
-	without(p, out);
-	mapped(p, out);
+		verdict_conclude(out, STATUS_COMPLETE, "complete, not flushed");
+	verdict_within(p, out);
+	verdict_changed(p, out);
+	verdict_without(p, out);
+	verdict_mapped(p, out);
 }
 
 /*
@@ -333,27 +351,31 @@ ended_early(const struct plan *p, struct outcome *out,
 	if (out->signal != 0)
 		return of_signal(p, out, t);
 	if (out->fault.status != 0)
-		return conclude(out, out->fault.status, "NOT complete: %s",
-		    out->fault.text);
+		return verdict_conclude(out, out->fault.status,
+		    "NOT complete: %s", out->fault.text);
 	if (p->counted && t->end < p->length)
-		return conclude(out, STATUS_SHORT, "NOT complete: %s ended "
-		    "after %llu of %llu bytes", p->src->name, (ull)t->end,
-		    (ull)p->length);
+		return verdict_conclude(out, STATUS_SHORT,
+		    "NOT complete: %s ended after %llu of %llu bytes",
+		    p->src->name, (ull)t->end, (ull)p->length);
 	if (brought_nothing(p, t))
-		return conclude(out, STATUS_SHORT, "NOT complete: the source "
-		    "was empty: nothing came from %s for %s", p->src->name,
-		    p->dst->name);
+		return verdict_conclude(out, STATUS_SHORT,
+		    "NOT complete: the source was empty: nothing came from %s "
+		    "for %s",
+		    p->src->name, p->dst->name);
 	if (out->flush.status != 0)
-		return conclude(out, STATUS_NOT_FLUSHED, "NOT complete: %s; "
-		    "the copy may not be on the medium", out->flush.text);
+		return verdict_conclude(out, STATUS_NOT_FLUSHED,
+		    "NOT complete: %s; the copy may not be on the medium",
+		    out->flush.text);
 	if (t->untried > 0 && (p->opts->rescue & RESCUE_NOSWEEP) != 0)
-		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
-		    "bytes could not be read, and %llu between them were not "
-		    "tried, with rescue=nosweep; %s shows where",
+		return verdict_conclude(out, STATUS_UNREADABLE,
+		    "NOT complete: %llu bytes could not be read, and %llu "
+		    "between them were not tried, with rescue=nosweep; %s "
+		    "shows where",
 		    (ull)(t->bad + t->failed), (ull)t->untried, p->opts->map);
 	if (t->untried > 0)
-		return conclude(out, STATUS_FILE, "NOT complete: %llu bytes "
-		    "were not copied", (ull)t->untried);
+		return verdict_conclude(out, STATUS_FILE,
+		    "NOT complete: %llu bytes were not copied",
+		    (ull)t->untried);
 	return STATUS_COMPLETE;
 }
 
@@ -371,14 +393,15 @@ not_saved(const struct plan *p, struct outcome *out,
 	if (status != STATUS_COMPLETE && strcmp(out->fault.text, why) == 0)
 		return status;
 	if (status != STATUS_COMPLETE)
-		return conclude(out, status, "%s; %s was not saved: %s",
+		return verdict_conclude(out, status, "%s; %s was not saved: %s",
 		    said.text, p->opts->map, why);
 	if (t->bad + t->failed > 0)
-		return conclude(out, out->unsaved.status, "NOT complete: %llu "
-		    "bytes could not be read, and %s was not saved: %s",
+		return verdict_conclude(out, out->unsaved.status,
+		    "NOT complete: %llu bytes could not be read, and %s was "
+		    "not saved: %s",
 		    (ull)(t->bad + t->failed), p->opts->map, why);
-	return conclude(out, out->unsaved.status, "all was copied, but %s was "
-	    "not saved: %s", p->opts->map, why);
+	return verdict_conclude(out, out->unsaved.status,
+	    "all was copied, but %s was not saved: %s", p->opts->map, why);
 }
 
 /* All passes are done: what could read more. */
@@ -393,7 +416,7 @@ next_run(const struct plan *p, const struct map_totals *t)
 
 /* Why the copy is not complete; STATUS_COMPLETE: it is. */
 static int
-incomplete(const struct plan *p, struct outcome *out,
+verdict_incomplete(const struct plan *p, struct outcome *out,
     const struct map_totals *t)
 {
 	int status = ended_early(p, out, t);
@@ -403,18 +426,19 @@ incomplete(const struct plan *p, struct outcome *out,
 		return not_saved(p, out, t, status);
 	if (status != STATUS_COMPLETE)
 		return status;
-	if (!agrees(p, out))
+	if (!verdict_agrees(p, out))
 		return STATUS_MISMATCH;
 	if (p->work == WORK_RESCUE &&
 	    t->bad + t->failed > 0)
-		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
-		    "bytes could not be read; %s shows where, and %s",
+		return verdict_conclude(out, STATUS_UNREADABLE,
+		    "NOT complete: %llu bytes could not be read; %s shows "
+		    "where, and %s",
 		    (ull)(t->bad + t->failed), p->opts->map, next_run(p, t));
 	if (t->bad > 0) {
 		lost = lost_blocks(p, &out->map);
-		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
-		    "unreadable block%s in %llu range%s", (ull)lost,
-		    lost == 1 ? "" : "s", (ull)t->bad_ranges,
+		return verdict_conclude(out, STATUS_UNREADABLE,
+		    "NOT complete: %llu unreadable block%s in %llu range%s",
+		    (ull)lost, lost == 1 ? "" : "s", (ull)t->bad_ranges,
 		    t->bad_ranges == 1 ? "" : "s");
 	}
 	return STATUS_COMPLETE;
@@ -431,15 +455,16 @@ left_waiting(struct outcome *out)
 	const char *flush = s->flush ? " was being flushed" : "";
 
 	if (out->stuck)
-		conclude(out, out->fault.status, "NOT complete: %s",
+		verdict_conclude(out, out->fault.status, "NOT complete: %s",
 		    out->fault.text);
 	else if (out->signal != 0)
-		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: "
-		    "stopped by SIG%s; quit after %d s %s%s%s",
+		verdict_conclude(out, STATUS_SIGNAL + out->signal,
+		    "NOT complete: stopped by SIG%s; quit after %d s %s%s%s",
 		    sigabbrev_np(out->signal), GRACE, how, end, flush);
 	else
-		conclude(out, out->fault.status, "NOT complete: %s; quit after "
-		    "%d s %s%s%s", out->fault.text, GRACE, how, end, flush);
+		verdict_conclude(out, out->fault.status,
+		    "NOT complete: %s; quit after %d s %s%s%s", out->fault.text,
+		    GRACE, how, end, flush);
 }
 
 static void
@@ -449,17 +474,20 @@ left_at_once(struct outcome *out)
 	int status = STATUS_SIGNAL + out->signal;
 
 	if (out->again == out->signal)
-		conclude(out, status, "NOT complete: quit at a second SIG%s, "
-		    "with transfers in flight", first);
+		verdict_conclude(out, status,
+		    "NOT complete: quit at a second SIG%s, with transfers in "
+		    "flight",
+		    first);
 	else
-		conclude(out, status, "NOT complete: stopped by SIG%s; quit at "
-		    "SIG%s, with transfers in flight", first,
-		    sigabbrev_np(out->again));
+		verdict_conclude(out, status,
+		    "NOT complete: stopped by SIG%s; quit at SIG%s, with "
+		    "transfers in flight",
+		    first, sigabbrev_np(out->again));
 }
 
 /* Left with requests in flight. */
 static void
-left(const struct plan *p, struct outcome *out)
+verdict_left(const struct plan *p, struct outcome *out)
 {
 	bool saved = out->unsaved.status == 0;
 	struct fault said;
@@ -472,9 +500,9 @@ left(const struct plan *p, struct outcome *out)
 	if (p->work != WORK_RESCUE)
 		return;
 	said = out->verdict;
-	conclude(out, said.status, "%s; %s %s%s", said.text, p->opts->map,
-	    saved ? "is saved" : "was not saved: ",
-	    saved ? "" : out->unsaved.text);
+	verdict_conclude(out, said.status, "%s; %s %s%s", said.text,
+	    p->opts->map, saved ? "is saved" : "was not saved: ", saved ? "" :
+	    out->unsaved.text);
 }
 
 void
@@ -483,11 +511,11 @@ verdict_one(const struct plan *p, struct outcome *out)
 	struct map_totals t;
 
 	if (out->abandoned) {
-		left(p, out);
+		verdict_left(p, out);
 		return;
 	}
 	t = map_totals(&out->map);
-	if (incomplete(p, out, &t) == STATUS_COMPLETE &&
-	    recorded(p, out) == STATUS_COMPLETE)
-		complete(p, out);
+	if (verdict_incomplete(p, out, &t) == STATUS_COMPLETE &&
+	    verdict_recorded(p, out) == STATUS_COMPLETE)
+		verdict_complete(p, out);
 }

@@ -17,7 +17,7 @@
  * named before.
  */
 static void
-unname(struct fault *said, const char *name)
+fault_without_name(struct fault *said, const char *name)
 {
 	static const char head[] = "NOT complete: ";
 	char *at = said->text + strlen(head);
@@ -65,7 +65,7 @@ judge_one(const struct plan *p, struct outcome *out, unsigned i)
 	out->proven = one->proven;
 	verdict_one(&p->each[i], out);
 	one->verdict = out->verdict;
-	unname(&one->verdict, p->each[i].dst->name);
+	fault_without_name(&one->verdict, p->each[i].dst->name);
 	one->flushed = p->each[i].dst->is.durable && p->opts->sync != 0 &&
 	    out->flush.status == 0 && !dropped && !out->abandoned;
 	map_take(&one->differ, &out->differ);
@@ -76,7 +76,7 @@ judge_one(const struct plan *p, struct outcome *out, unsigned i)
 
 /* Whether one sentence covers all targets. */
 static bool
-alike(const struct outcome *out)
+verdict_targets_alike(const struct outcome *out)
 {
 	const struct fault *first = &out->each[0].verdict, *v;
 	unsigned i;
@@ -133,7 +133,7 @@ verdict_judge(const struct plan *p, struct outcome *out)
 		proven = proven && out->each[i].proven;
 	}
 	out->proven = proven;
-	if (alike(out))
+	if (verdict_targets_alike(out))
 		fault_set(&out->verdict, out->each[0].verdict.status,
 		    "%s: %u targets", out->each[0].verdict.text,
 		    out->targets);

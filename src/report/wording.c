@@ -28,7 +28,7 @@ wording_name(char *text, size_t room, const struct endpoint *ep, size_t most)
 }
 
 static void __attribute__((format(printf, 3, 4)))
-add(char *text, size_t room, const char *fmt, ...)
+wording_add(char *text, size_t room, const char *fmt, ...)
 {
 	size_t n = strlen(text);
 	va_list ap;
@@ -42,12 +42,12 @@ static void
 add_model(char *text, size_t room, const struct disk *d)
 {
 	if (d->model[0] != '\0')
-		add(text, room, ", %s%s%s", d->vendor, d->vendor[0] != '\0' ?
-		    " " : "", d->model);
+		wording_add(text, room, ", %s%s%s", d->vendor, d->vendor[0] !=
+		    '\0' ? " " : "", d->model);
 }
 
 static void
-add_disk(char *text, size_t room, const struct endpoint *ep)
+wording_add_disk(char *text, size_t room, const struct endpoint *ep)
 {
 	struct disk d;
 	char zoned[32];
@@ -55,24 +55,24 @@ add_disk(char *text, size_t room, const struct endpoint *ep)
 	if (!endpoint_disk(ep, &d))
 		return;
 	if (disk_zoned(d.whole, zoned, sizeof(zoned)))
-		add(text, room, ", zoned (%s)", zoned);
+		wording_add(text, room, ", zoned (%s)", zoned);
 	if (d.partition > 0)
-		add(text, room, ", partition %d of %s", d.partition,
+		wording_add(text, room, ", partition %d of %s", d.partition,
 		    d.whole_name);
 	add_model(text, room, &d);
 	if (d.transport[0] != '\0')
-		add(text, room, ", %s", d.transport);
+		wording_add(text, room, ", %s", d.transport);
 	if (d.removable)
-		add(text, room, ", removable");
+		wording_add(text, room, ", removable");
 	if (d.serial[0] != '\0')
-		add(text, room, ", serial %.64s", d.serial);
+		wording_add(text, room, ", serial %.64s", d.serial);
 	if (d.backing[0] != '\0')
-		add(text, room, ", on %.120s", d.backing);
+		wording_add(text, room, ", on %.120s", d.backing);
 }
 
 /* The size of the end, or of the partition it is limited to; -1: none. */
 static int64_t
-size_of(const struct endpoint *ep)
+wording_size(const struct endpoint *ep)
 {
 	if (ep->is.absent || ep->is.piped || !endpoint_holds(ep))
 		return -1;
@@ -83,11 +83,11 @@ size_of(const struct endpoint *ep)
 static void
 add_size(char *text, size_t room, const struct endpoint *ep)
 {
-	int64_t size = size_of(ep);
+	int64_t size = wording_size(ep);
 	char si[32];
 
 	if (size >= 0)
-		add(text, room, ", %s", number_si(si, sizeof(si),
+		wording_add(text, room, ", %s", number_si(si, sizeof(si),
 		    (double)size));
 }
 
@@ -102,7 +102,7 @@ wording_brief(char *text, size_t room, const struct endpoint *ep)
 		add_model(text, room, &d);
 	add_size(text, room, ep);
 	if (disk && d.serial[0] != '\0')
-		add(text, room, ", serial %.64s", d.serial);
+		wording_add(text, room, ", serial %.64s", d.serial);
 	return text;
 }
 
@@ -130,14 +130,14 @@ wording_end(char *text, size_t room, const struct endpoint *ep)
 
 	strlcpy(text, endpoint_kind(ep)->text, room);
 	if (ep->is.absent)
-		add(text, room, ", to be created");
+		wording_add(text, room, ", to be created");
 	add_size(text, room, ep);
 	if (ep->geo.block > 0)
-		add(text, room, " in blocks of %u", ep->geo.block);
-	add_disk(text, room, ep);
+		wording_add(text, room, " in blocks of %u", ep->geo.block);
+	wording_add_disk(text, room, ep);
 	endpoint_traits(ep, traits, sizeof(traits));
 	if (traits[0] != '\0')
-		add(text, room, ", %s", traits);
+		wording_add(text, room, ", %s", traits);
 	return text;
 }
 
@@ -148,12 +148,13 @@ wording_loss(char *text, size_t room, const struct loss *l)
 
 	text[0] = '\0';
 	if (l->known && l->files + l->structures == 0)
-		add(text, room, "all these bytes are free space");
+		wording_add(text, room, "all these bytes are free space");
 	else if (l->known)
-		add(text, room, "of these, %llu bytes are in files, %llu in "
-		    "the file system's own structures, %llu free",
+		wording_add(text, room,
+		    "of these, %llu bytes are in files, %llu in the file "
+		    "system's own structures, %llu free",
 		    (ull)l->files, (ull)l->structures, (ull)l->free);
 	if (l->known && l->state != FS_CLEAN)
-		add(text, room, ", as it seems");
+		wording_add(text, room, ", as it seems");
 	return text;
 }

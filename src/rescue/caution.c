@@ -105,7 +105,7 @@ caution_piece(struct job *job)
 
 /* Skip as much after a piece as course.c says. */
 static void
-jump(struct job *job, const struct seg *seg)
+caution_jump(struct job *job, const struct seg *seg)
 {
 	uint64_t n = course_bad(&job->rescue->course, caution_way(job, seg),
 	    seg->len);
@@ -135,7 +135,7 @@ caution_skip(struct job *job, const struct seg *seg, double seconds)
 
 	caution_after(r, seconds);
 	if (r->pass->skip == COURSE)
-		jump(job, seg);
+		caution_jump(job, seg);
 	else if (r->pass->skip == GAP)
 		map_leave(&job->map, seg);
 	else if (r->pass->skip == AHEAD)

@@ -180,7 +180,7 @@ course_forgive(struct course *c)
  * so at once, try less, and keep reducing as long as that succeeds.
  */
 static void
-learn(struct course *c)
+course_adapt(struct course *c)
 {
 	if (c->far != c->enough)
 		c->calm = 0;
@@ -204,7 +204,7 @@ course_good(struct course *c, uint64_t at, struct bad_run *run)
 
 	pthread_mutex_lock(&c->lock);
 	if (c->jump > 0 && at >= c->landing) {
-		learn(c);
+		course_adapt(c);
 		c->jump = 0;
 		*run = c->run;
 		run->end = at;

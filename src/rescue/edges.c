@@ -74,7 +74,7 @@ next_step(uint64_t step, uint64_t way, bool met)
 
 /* The end of the bad run from "from" on, at most "to". */
 static uint64_t
-find_end(struct search *s, uint64_t from, uint64_t to)
+edges_find_end(struct search *s, uint64_t from, uint64_t to)
 {
 	uint64_t step = 0, at;
 	bool met = false;
@@ -141,7 +141,7 @@ edges_find(struct worker *w, uint64_t ticket, const struct bad_run *bad)
 	if (s.buf == NULL)
 		return;
 	if (is_run(&s, bad)) {
-		run.end = find_end(&s, bad->last, bad->end);
+		run.end = edges_find_end(&s, bad->last, bad->end);
 		run.off = find_begin(&s, bad->off, bad->first);
 		if (!s.over && run.off < run.end)
 			course_learn(&r->course, &run);

@@ -74,7 +74,7 @@ empty_seat(struct exclusive *x)
  * there is one; NULL if nobody is inside.
  */
 static struct seat *
-slowest(struct exclusive *x)
+exclusive_slowest(struct exclusive *x)
 {
 	struct seat *s = NULL, *at;
 	unsigned i;
@@ -101,7 +101,7 @@ wait_for_seat(struct exclusive *x, double hint, double patience,
 
 	for (;;) {
 		empty = empty_seat(x);
-		*who = slowest(x);
+		*who = exclusive_slowest(x);
 		if (*who == NULL || (empty != NULL && (*who)->stuck))
 			return empty;
 		when = (*who)->since + (empty != NULL ? hint : patience);
@@ -150,7 +150,7 @@ exclusive_reads(struct exclusive *x, uint64_t ticket, const struct seg *at)
 
 /* Whether the disk answers a ticket while an earlier one still waits. */
 static bool
-overtakes(const struct exclusive *x, uint64_t ticket)
+exclusive_overtakes(const struct exclusive *x, uint64_t ticket)
 {
 	unsigned i;
 
@@ -172,7 +172,7 @@ exclusive_passed(struct exclusive *x, uint64_t ticket)
 	passed = ticket > 0 && (s == NULL || s->stuck);
 	if (s != NULL) {
 		s->at.len = 0;
-		x->parallel = x->parallel || overtakes(x, ticket);
+		x->parallel = x->parallel || exclusive_overtakes(x, ticket);
 	}
 	pthread_mutex_unlock(&x->lock);
 	return passed;

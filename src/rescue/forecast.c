@@ -21,7 +21,7 @@ close_to(uint64_t a, uint64_t b, unsigned parts)
 
 /* A run that a jump has just crossed may be a single block. */
 static void
-compare(struct forecast *f, const struct run *run)
+forecast_compare(struct forecast *f, const struct run *run)
 {
 	uint64_t length = run->end - run->off;
 	uint64_t distance = run->off - f->last.off;
@@ -41,7 +41,7 @@ forecast_met(struct forecast *f, const struct run *run)
 {
 	uint64_t length = run->end - run->off;
 
-	compare(f, run);
+	forecast_compare(f, run);
 	return length >= RUN_LEAST && (f->alike >= ENOUGH ||
 	    (f->length > 0 && close_to(length, f->length, ALIKE)));
 }

@@ -42,23 +42,23 @@ gaps_end(struct gaps *g)
 
 /* Gaps with a good end come first, those between known bad blocks last. */
 static int
-rank(const struct gap *g)
+gap_rank(const struct gap *g)
 {
 	return g->front || g->back ? 2 : !g->framed;
 }
 
 static bool
-larger(const struct gap *a, const struct gap *b)
+gap_larger(const struct gap *a, const struct gap *b)
 {
 	uint64_t x = a->end - a->off, y = b->end - b->off;
 
-	if (rank(a) != rank(b))
-		return rank(a) > rank(b);
+	if (gap_rank(a) != gap_rank(b))
+		return gap_rank(a) > gap_rank(b);
 	return x != y ? x > y : a->off < b->off;
 }
 
 static void
-swap(struct gap *a, struct gap *b)
+gaps_swap(struct gap *a, struct gap *b)
 {
 	struct gap t = *a;
 
@@ -67,7 +67,7 @@ swap(struct gap *a, struct gap *b)
 }
 
 static int
-push(struct gaps *g, struct gap gap)
+gaps_push(struct gaps *g, struct gap gap)
 {
 	struct gap *more;
 	size_t i, up;
@@ -85,9 +85,9 @@ push(struct gaps *g, struct gap gap)
 	g->heap[g->n] = gap;
 	for (i = g->n++; i > 0; i = up) {
 		up = (i - 1) / 2;
-		if (!larger(&g->heap[i], &g->heap[up]))
+		if (!gap_larger(&g->heap[i], &g->heap[up]))
 			break;
-		swap(&g->heap[i], &g->heap[up]);
+		gaps_swap(&g->heap[i], &g->heap[up]);
 	}
 	return 0;
 }
@@ -96,29 +96,29 @@ push(struct gaps *g, struct gap gap)
  * Whether trying the middle of a gap is worth an error, judging by other gaps.
  */
 static bool
-hopeful(const struct gaps *g)
+gaps_hopeful(const struct gaps *g)
 {
 	return g->lost < g->patience + WORTH * g->won;
 }
 
 static bool
-pop(struct gaps *g, struct gap *gap)
+gaps_pop(struct gaps *g, struct gap *gap)
 {
 	size_t i = 0, down;
 
 	if (g->n == 0)
 		return false;
 	*gap = g->heap[0];
-	if (!gap->front && !gap->back && !hopeful(g))
+	if (!gap->front && !gap->back && !gaps_hopeful(g))
 		return false;
 	g->heap[0] = g->heap[--g->n];
 	while ((down = 2 * i + 1) < g->n) {
-		if (down + 1 < g->n && larger(&g->heap[down + 1],
+		if (down + 1 < g->n && gap_larger(&g->heap[down + 1],
 		    &g->heap[down]))
 			down++;
-		if (!larger(&g->heap[down], &g->heap[i]))
+		if (!gap_larger(&g->heap[down], &g->heap[i]))
 			break;
-		swap(&g->heap[i], &g->heap[down]);
+		gaps_swap(&g->heap[i], &g->heap[down]);
 		i = down;
 	}
 	return true;
@@ -126,7 +126,7 @@ pop(struct gaps *g, struct gap *gap)
 
 /* Whether a status means data that was read, or is not wanted now. */
 static bool
-harmless(enum seg_status s)
+gap_harmless(enum seg_status s)
 {
 	return s == FINISHED || s == OUTSIDE || s == LATER || s == LAST;
 }
@@ -139,7 +139,7 @@ gap_of(const struct seg *seg, size_t n, size_t i)
 	enum seg_status behind = i + 1 < n ? seg[i + 1].status : OUTSIDE;
 
 	return (struct gap){ seg[i].off, seg[i].off + seg[i].len,
-		harmless(before), harmless(behind),
+		gap_harmless(before), gap_harmless(behind),
 		before == BAD && behind == BAD };
 }
 
@@ -174,7 +174,7 @@ gaps_fill(struct gaps *g, struct map *map, enum seg_status status,
 	g->won = g->lost = 0;
 	for (i = 0; i < n && err == 0; i++)
 		if (is_gap(seg, n, i, status))
-			err = push(g, gap_of(seg, n, i));
+			err = gaps_push(g, gap_of(seg, n, i));
 	g->patience = PATIENCE + (inner == EACH_INNER ? g->n : 0);
 	pthread_mutex_unlock(&g->lock);
 	free(seg);
@@ -186,7 +186,7 @@ gaps_fill(struct gaps *g, struct map *map, enum seg_status status,
  * at least.
  */
 static struct seg
-part_of(const struct gap *gap, uint64_t n, size_t least)
+gap_part(const struct gap *gap, uint64_t n, size_t least)
 {
 	struct seg s = { .off = gap->off };
 	uint64_t end = gap->end;
@@ -219,7 +219,7 @@ gaps_take(struct gaps *g, size_t least, size_t most, struct gap *gap,
 	bool any;
 
 	pthread_mutex_lock(&g->lock);
-	any = pop(g, gap);
+	any = gaps_pop(g, gap);
 	pthread_mutex_unlock(&g->lock);
 	if (!any)
 		return false;
@@ -230,7 +230,7 @@ gaps_take(struct gaps *g, size_t least, size_t most, struct gap *gap,
 	n = n > most ? most : n;
 	if (n < least || (!gap->front && !gap->back))
 		n = least;
-	*piece = part_of(gap, n, least);
+	*piece = gap_part(gap, n, least);
 	return true;
 }
 
@@ -241,7 +241,7 @@ gaps_take_all(struct gaps *g, struct seg *seg)
 	bool any;
 
 	pthread_mutex_lock(&g->lock);
-	any = pop(g, &gap);
+	any = gaps_pop(g, &gap);
 	pthread_mutex_unlock(&g->lock);
 	if (any)
 		*seg = (struct seg){ .off = gap.off, .len = gap.end - gap.off };
@@ -257,8 +257,8 @@ give_halves(struct gaps *g, struct gap below, struct gap above, bool good)
 	g->won += good;
 	g->lost += !good;
 	below.back = above.front = good;
-	err = push(g, below);
-	return err != 0 ? err : push(g, above);
+	err = gaps_push(g, below);
+	return err != 0 ? err : gaps_push(g, above);
 }
 
 int
@@ -279,13 +279,13 @@ gaps_give(struct gaps *g, const struct gap *gap, const struct seg *piece,
 	else {
 		below.back = good && gap->back;
 		above.front = good && !gap->back;
-		err = push(g, below);
+		err = gaps_push(g, below);
 		if (err == 0)
-			err = push(g, above);
+			err = gaps_push(g, above);
 		same.back = gap->back;
 		same.front = !gap->back;
 		if (err == 0 && !good && !tried)
-			err = push(g, same);
+			err = gaps_push(g, same);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return err;

@@ -11,7 +11,7 @@
 
 /* Pay for a read, and wait for the turn to read alone. */
 static bool
-enter(struct job *job, uint64_t *ticket)
+hold_enter(struct job *job, uint64_t *ticket)
 {
 	struct rescue *r = job->rescue;
 	struct seg stuck;
@@ -93,7 +93,7 @@ hold_claim(struct worker *w, struct hold *h)
 	struct rescue *r = job->rescue;
 	int claimed;
 
-	if (caution_alone(job) && !enter(job, &h->ticket))
+	if (caution_alone(job) && !hold_enter(job, &h->ticket))
 		return 0;
 	if (job->stop) {		/* the wait may have been long */
 		exclusive_leave(&r->exclusive, h->ticket);

@@ -144,7 +144,7 @@ any_outside(const struct worker *w, uint64_t *off)
 
 /* How many of ASKED blocks, all read before, must be readable. */
 static unsigned
-needed(uint64_t finished)
+liveness_needed(uint64_t finished)
 {
 	const unsigned least = ASKED / 8, most = ASKED / 2;
 
@@ -161,7 +161,7 @@ ask_read(struct worker *w, struct io *io, unsigned most)
 	struct job *job = w->job;
 	uint64_t *dice = &job->rescue->liveness.dice, off;
 	unsigned need = most < ASKED ? most :
-	    needed(map_totals(&job->map).finished), good = 0, i;
+	    liveness_needed(map_totals(&job->map).finished), good = 0, i;
 
 	for (i = 0; good < need && most - i >= need - good; i++) {
 		if (most == ASKED && job->stop)
@@ -192,7 +192,7 @@ ask_fresh(struct worker *w, struct io *io)
 }
 
 static enum answer
-ask(struct worker *w, struct io *io, unsigned most)
+liveness_probe(struct worker *w, struct io *io, unsigned most)
 {
 	enum answer answer = ask_read(w, io, most);
 	unsigned i;
@@ -209,7 +209,7 @@ ask(struct worker *w, struct io *io, unsigned most)
  * read before.
  */
 static bool
-is_there(struct worker *w, unsigned most)
+liveness_there(struct worker *w, unsigned most)
 {
 	struct liveness *l = &w->job->rescue->liveness;
 	struct io io = { .op = OP_READ, .len = w->job->p->sector,
@@ -220,7 +220,7 @@ is_there(struct worker *w, unsigned most)
 	io.buf = page_alloc(io.len);
 	if (io.buf == NULL)
 		return true;
-	answer = ask(w, &io, most);
+	answer = liveness_probe(w, &io, most);
 	free(io.buf);
 	if (answer == YES)
 		note_good(l, mark, 2 * (size_t)MANY);
@@ -233,7 +233,7 @@ is_there(struct worker *w, unsigned most)
 }
 
 static bool
-lost(struct worker *w)
+liveness_lost(struct worker *w)
 {
 	struct liveness *l = &w->job->rescue->liveness;
 	bool is;
@@ -242,7 +242,7 @@ lost(struct worker *w)
 		return false;
 	pthread_mutex_lock(&l->look);
 	if (!l->lost && in_doubt(l))
-		l->lost = !is_there(w, ASKED);
+		l->lost = !liveness_there(w, ASKED);
 	is = l->lost;
 	pthread_mutex_unlock(&l->look);
 	return is;
@@ -269,7 +269,7 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 	if (!errno_is_medium(io->err))
 		return;
 	note_bad(w->job->rescue, off + io->done, io->len - io->done, was);
-	if (lost(w))
+	if (liveness_lost(w))
 		elsewhere_gone(io);
 }
 
@@ -279,8 +279,8 @@ is_there_at_last(struct worker *w)
 {
 	bool stopped = w->job->stop;
 
-	return is_there(w, stopped ? FEW : ASKED) &&
-	    (stopped || !w->job->stop || is_there(w, FEW));
+	return liveness_there(w, stopped ? FEW : ASKED) &&
+	    (stopped || !w->job->stop || liveness_there(w, FEW));
 }
 
 /* Whether the disk that gave the last errors, and data, is still there. */
@@ -335,7 +335,7 @@ liveness_last(struct worker *w)
  * worse.
  */
 static void
-forgive(struct map *map, const struct seg *s)
+liveness_untry(struct map *map, const struct seg *s)
 {
 	static const enum seg_status all[] = { BAD, UNTRIMMED, UNSCRAPED };
 	uint64_t end = s->off + s->len;
@@ -363,5 +363,5 @@ liveness_forgive(struct job *job)
 	    l->bads - LIVENESS_BADS : l->proved;
 
 	for (i = l->bads; i > first; i--)
-		forgive(&job->map, &l->bad[(i - 1) % LIVENESS_BADS]);
+		liveness_untry(&job->map, &l->bad[(i - 1) % LIVENESS_BADS]);
 }

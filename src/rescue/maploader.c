@@ -185,7 +185,7 @@ maybe_adapter(const char *was, const char *is)
 
 /* Advice for a map of "was" when the source is "is". */
 static const char *
-advice(const char *was, const char *is)
+maploader_advice(const char *was, const char *is)
 {
 	if (strstr(was, " part=") != NULL || strstr(is, " part=") != NULL)
 		return "; a partition (ipart=) has a map of its own";
@@ -197,7 +197,7 @@ advice(const char *was, const char *is)
 
 /* Copy what the file says about the range of this copy into the map. */
 static int
-apply(const struct plan *p, struct map *map, const struct mapfile *m)
+maploader_apply(const struct plan *p, struct map *map, const struct mapfile *m)
 {
 	uint64_t from = p->src_off, to = from + p->length, a, b;
 	size_t i;
@@ -250,7 +250,8 @@ next_unwanted(void *arg, struct seg *s)
 }
 
 static int
-limit(const struct plan *p, struct map *map, const struct mapfile *domain)
+maploader_limit(const struct plan *p, struct map *map,
+    const struct mapfile *domain)
 {
 	const char *types = p->opts->domaintypes;
 	struct unwanted u = { .domain = domain,
@@ -273,7 +274,7 @@ apply_domain(const struct plan *p, struct map *map, struct fault *f)
 	if (failed == 0 && domain.n == 0)
 		failed = fault_set(f, STATUS_REFUSED,
 		    "%s does not exist, or is empty", path);
-	if (failed == 0 && limit(p, map, &domain) != 0)
+	if (failed == 0 && maploader_limit(p, map, &domain) != 0)
 		failed = fault_errno(f, ENOMEM, "%s", path);
 	mapfile_free(&domain);
 	return failed;
@@ -346,7 +347,7 @@ check_source(const struct mapsaver *ms, const struct plan *p, struct fault *f)
 		    "source: %s; this one is: %s%s", path,
 		    words_known(was, sizeof(was), ms->file.source),
 		    words_known(is, sizeof(is), ms->source),
-		    advice(ms->file.source, ms->source));
+		    maploader_advice(ms->file.source, ms->source));
 	if (end > (uint64_t)p->src->geo.size && !p->counted)
 		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
 		    "%s, to byte %llu: it is the map of another source; if "
@@ -363,8 +364,8 @@ check_source(const struct mapsaver *ms, const struct plan *p, struct fault *f)
  * another disk, another place, too short, or written to "since" it was saved.
  */
 static int
-check_target(const struct mapsaver *ms, const struct plan *p, bool since,
-    struct fault *f)
+maploader_check_target(const struct mapsaver *ms, const struct plan *p,
+    bool since, struct fault *f)
 {
 	const char *path = p->opts->map, *was = ms->file.target;
 	uint64_t end = finished_to(ms, p);
@@ -410,9 +411,10 @@ maploader_load(struct mapsaver *ms, const struct plan *p, struct map *map,
 	if (mapfile_load(&ms->file, path, f) != 0)
 		return -1;
 	since = written_since(ms, p->dst);
-	if (check_source(ms, p, f) != 0 || check_target(ms, p, since, f) != 0)
+	if (check_source(ms, p, f) != 0 ||
+	    maploader_check_target(ms, p, since, f) != 0)
 		return -1;
-	if (apply(p, map, &ms->file) != 0)
+	if (maploader_apply(p, map, &ms->file) != 0)
 		return fault_errno(f, ENOMEM, "%s", path);
 	if (apply_domain(p, map, f) != 0)
 		return -1;

@@ -51,7 +51,8 @@ struct map_copy {		/* a map to be written */
 };
 
 static void
-put(struct mapfile_out *o, uint64_t off, uint64_t to, enum seg_status status)
+mapsaver_put(struct mapfile_out *o, uint64_t off, uint64_t to,
+    enum seg_status status)
 {
 	struct seg s = { off, to > off ? to - off : 0, status };
 
@@ -74,11 +75,11 @@ put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
 		b = s->off + s->len < to ? s->off + s->len : to;
 		if (a >= b)
 			continue;
-		put(o, at, a, UNTRIED);
-		put(o, a, b, s->status);
+		mapsaver_put(o, at, a, UNTRIED);
+		mapsaver_put(o, a, b, s->status);
 		at = b;
 	}
-	put(o, at, to, UNTRIED);
+	mapsaver_put(o, at, to, UNTRIED);
 }
 
 /*
@@ -100,7 +101,8 @@ put_all(struct mapfile_out *o, const void *arg)
 		if (copy->seg[i].status == OUTSIDE)
 			put_before(o, old, a, a + copy->seg[i].len);
 		else
-			put(o, a, a + copy->seg[i].len, copy->seg[i].status);
+			mapsaver_put(o, a, a + copy->seg[i].len,
+			    copy->seg[i].status);
 	}
 	put_before(o, old, to, known > all ? known : all);
 }
@@ -149,7 +151,7 @@ write_now(struct job *job, int (*write)(struct mapfile_form *, const char *,
  * the job, and 1 is returned.
  */
 static int
-doubt(struct job *job, bool told, struct fault *f)
+mapsaver_doubt(struct job *job, bool told, struct fault *f)
 {
 	if (!told)
 		fault_set(f, STATUS_NOT_FLUSHED, "%s failed before, and %s "
@@ -182,7 +184,7 @@ target_kept(const struct job *job, const struct seg *seg, size_t n, bool last,
 
 /* Returns 0, or not 0 with *f; 1: see doubt. */
 static int
-save(struct job *job, int (*kept)(struct job *, struct fault *),
+mapsaver_save_job(struct job *job, int (*kept)(struct job *, struct fault *),
     struct fault *f)
 {
 	struct seg *seg;
@@ -193,7 +195,7 @@ save(struct job *job, int (*kept)(struct job *, struct fault *),
 	unflushed = !job->doubt && job_flush(job, f) != 0;
 	transfer_await(job);
 	if (unflushed || job->doubt)
-		err = doubt(job, unflushed, f);
+		err = mapsaver_doubt(job, unflushed, f);
 	else if (seg == NULL)
 		err = fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	else if (kept(job, f) != 0 || target_kept(job, seg, n,
@@ -209,11 +211,11 @@ int
 mapsaver_save(struct job *job, struct fault *f)
 {
 	maploader_date(&job->rescue->mapsaver, job->p);
-	return save(job, job_source_kept, f) == 0 ? 0 : -1;
+	return mapsaver_save_job(job, job_source_kept, f) == 0 ? 0 : -1;
 }
 
 static void *
-ask(void *arg)
+mapsaver_prober(void *arg)
 {
 	struct job *job = arg;
 	struct fault *f = &job->rescue->mapsaver.answer;
@@ -238,7 +240,7 @@ end_asker(struct mapsaver *ms)
 
 /* Whether the asker has ended; waits this long for it. */
 static bool
-answered(struct mapsaver *ms, int wait)
+mapsaver_answered(struct mapsaver *ms, int wait)
 {
 	struct pollfd p = { .fd = ms->told, .events = POLLIN };
 
@@ -257,19 +259,19 @@ kept_or_silent(struct job *job, struct fault *f)
 {
 	struct mapsaver *ms = &job->rescue->mapsaver;
 
-	if (!job->p->src->is.device || !answered(ms, 0))
+	if (!job->p->src->is.device || !mapsaver_answered(ms, 0))
 		return 0;
-	ms->asks = pthread_create(&ms->asker, NULL, ask, job) == 0;
+	ms->asks = pthread_create(&ms->asker, NULL, mapsaver_prober, job) == 0;
 	if (!ms->asks)
 		return job_source_kept(job, f);
-	if (!answered(ms, PATIENCE) || ms->answer.status == 0)
+	if (!mapsaver_answered(ms, PATIENCE) || ms->answer.status == 0)
 		return 0;
 	*f = ms->answer;
 	return -1;
 }
 
 static void *
-keep(void *arg)
+mapsaver_thread(void *arg)
 {
 	struct job *job = arg;
 	struct mapsaver *ms = &job->rescue->mapsaver;
@@ -286,7 +288,7 @@ keep(void *arg)
 			return NULL;
 		f.status = 0;
 		/* after maxtime= that is the fault of the run */
-		if (save(job, kept_or_silent, &f) < 0 &&
+		if (mapsaver_save_job(job, kept_or_silent, &f) < 0 &&
 		    job->rescue->end != LATE)
 			job_fail(job, &f);
 		if (n > 0) {
@@ -313,7 +315,7 @@ mapsaver_start(struct job *job)
 		job_fail(job, &f);
 		return;
 	}
-	err = pthread_create(&ms->thread, NULL, keep, job);
+	err = pthread_create(&ms->thread, NULL, mapsaver_thread, job);
 	ms->runs = err == 0;
 	if (ms->runs)
 		return;
@@ -388,7 +390,7 @@ base_of(const char *path)
 
 /* Whether that name leads to the file that we have locked. */
 static bool
-is_ours(const struct mapsaver *ms, int dir, const char *name)
+mapsaver_is_ours(const struct mapsaver *ms, int dir, const char *name)
 {
 	struct stat ours, now;
 
@@ -401,7 +403,7 @@ is_ours(const struct mapsaver *ms, int dir, const char *name)
  * replaces it.  On file systems without locks this is up to the user.
  */
 static int
-lock(struct mapsaver *ms, const char *path, bool make, struct fault *f)
+mapsaver_lock(struct mapsaver *ms, const char *path, bool make, struct fault *f)
 {
 	const char *base = base_of(path);
 	int err;
@@ -420,7 +422,7 @@ lock(struct mapsaver *ms, const char *path, bool make, struct fault *f)
 			return fault_set(f, STATUS_REFUSED, "%s is the map of "
 			    "another run in progress", path);
 		}
-		if (is_ours(ms, ms->dir, base))
+		if (mapsaver_is_ours(ms, ms->dir, base))
 			return 0;
 		close(ms->lock);		/* replaced meanwhile */
 		ms->made = ms->blank = false;
@@ -440,8 +442,8 @@ mapsaver_begin(struct mapsaver *ms, struct job *job, struct fault *f)
 		return fault_errno(f, errno, "eventfd");
 	ms->dir = path_for_new(p->opts->map, p->opts->map, f);
 	endpoint_restat(p->dst);
-	if (ms->dir < 0 ||
-	    names_map(p, f) != 0 || lock(ms, p->opts->map, true, f) != 0 ||
+	if (ms->dir < 0 || names_map(p, f) != 0 ||
+	    mapsaver_lock(ms, p->opts->map, true, f) != 0 ||
 	    maploader_load(ms, p, &job->map, f) != 0)
 		return -1;
 	return write_now(job, ms->made ? mapfile_save_by : mapfile_try, f);
@@ -452,7 +454,7 @@ mapsaver_forget(const struct mapsaver *ms, const struct plan *p)
 {
 	const char *base = base_of(p->opts->map);
 
-	if (ms->made && is_ours(ms, ms->dir, base))
+	if (ms->made && mapsaver_is_ours(ms, ms->dir, base))
 		unlinkat(ms->dir, base, 0);
 }
 
@@ -464,7 +466,7 @@ mapsaver_find(const struct job *job, struct fault *f)
 	char link[32], where[PATH_MAX];
 	ssize_t n;
 
-	if (is_ours(ms, AT_FDCWD, path))
+	if (mapsaver_is_ours(ms, AT_FDCWD, path))
 		return 0;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", ms->dir);
 	n = readlink(link, where, sizeof(where) - 1);
@@ -486,8 +488,8 @@ mapsaver_look(const struct plan *p, struct map_totals *t, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", p->opts->map);
 	maploader_name(&ms, p);
 	ms.dir = path_for_new(p->opts->map, p->opts->map, f);
-	if (ms.dir >= 0 &&
-	    names_map(p, f) == 0 && lock(&ms, p->opts->map, false, f) == 0)
+	if (ms.dir >= 0 && names_map(p, f) == 0 &&
+	    mapsaver_lock(&ms, p->opts->map, false, f) == 0)
 		failed = maploader_load(&ms, p, &map, f);
 	if (failed == 0)
 		failed = trust_map(p, &map, NULL, &agreed, f);

@@ -16,7 +16,7 @@ enum {
 
 /* Whether a segment was read, or is not wanted. */
 static bool
-harmless(const struct seg *s)
+pattern_harmless(const struct seg *s)
 {
 	return s->status == FINISHED || s->status == OUTSIDE;
 }
@@ -32,10 +32,10 @@ runs_of(struct seg *seg, size_t n)
 	struct seg run;
 
 	for (i = 0; i < n; i++) {
-		if (harmless(&seg[i]))
+		if (pattern_harmless(&seg[i]))
 			continue;
 		run = seg[i];
-		for (; i + 1 < n && !harmless(&seg[i + 1]); i++)
+		for (; i + 1 < n && !pattern_harmless(&seg[i + 1]); i++)
 			run.len += seg[i + 1].len;
 		if (run.len >= RUN_LEAST)
 			seg[runs++] = run;
@@ -44,26 +44,27 @@ runs_of(struct seg *seg, size_t n)
 }
 
 static bool
-alike(uint64_t a, uint64_t b)
+pattern_alike(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b <= a / ALIKE : b - a <= b / ALIKE;
 }
 
 /* Whether the next three runs belong together. */
 static bool
-three(const struct seg *run)
+pattern_three(const struct seg *run)
 {
-	return alike(run[0].len, run[1].len) && alike(run[1].len, run[2].len) &&
-	    alike(run[1].off - run[0].off, run[2].off - run[1].off);
+	return pattern_alike(run[0].len, run[1].len) &&
+	    pattern_alike(run[1].len, run[2].len) &&
+	    pattern_alike(run[1].off - run[0].off, run[2].off - run[1].off);
 }
 
 /* Whether run i is one of such three. */
 static bool
-is_part(const struct seg *run, size_t n, size_t i)
+pattern_is_part(const struct seg *run, size_t n, size_t i)
 {
-	return (i + 2 < n && three(&run[i])) ||
-	    (i > 0 && i + 1 < n && three(&run[i - 1])) ||
-	    (i > 1 && three(&run[i - 2]));
+	return (i + 2 < n && pattern_three(&run[i])) ||
+	    (i > 0 && i + 1 < n && pattern_three(&run[i - 1])) ||
+	    (i > 1 && pattern_three(&run[i - 2]));
 }
 
 bool
@@ -77,11 +78,11 @@ pattern_find(struct map *map, struct pattern *p)
 	n = map_copy(map, &run);
 	n = runs_of(run, n);
 	for (i = 0; i < n; i++) {
-		if (!is_part(run, n, i))
+		if (!pattern_is_part(run, n, i))
 			continue;
 		p->runs++;
 		length += run[i].len;
-		if (i > 0 && is_part(run, n, i - 1)) {
+		if (i > 0 && pattern_is_part(run, n, i - 1)) {
 			distance += run[i].off - run[i - 1].off;
 			steps++;
 		}

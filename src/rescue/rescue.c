@@ -226,17 +226,17 @@ behind_us(const struct mapfile *m, const struct pass *pass)
 
 /* Whether the pass reads what the others have given up. */
 static bool
-sweeps(const struct pass *pass)
+pass_sweeps(const struct pass *pass)
 {
 	return pass->how == COPY && pass->last;
 }
 
 static bool
-wanted(const struct job *job, const struct pass *pass)
+rescue_wanted(const struct job *job, const struct pass *pass)
 {
 	unsigned words = job->p->opts->rescue;
 
-	if (sweeps(pass) && (words & RESCUE_NOSWEEP) != 0)
+	if (pass_sweeps(pass) && (words & RESCUE_NOSWEEP) != 0)
 		return false;
 	if (pass->how == TRIM && (words & RESCUE_NOTRIM) != 0)
 		return false;
@@ -263,7 +263,7 @@ phase_of(const struct pass *pass)
 
 /* The pass in which the loaded map stopped continues from there, once. */
 static void
-go_on(struct job *job, const struct pass *pass)
+rescue_go_on(struct job *job, const struct pass *pass)
 {
 	struct mapfile *m = &job->rescue->mapsaver.file;
 	int number = pass_number(job, pass);
@@ -298,7 +298,7 @@ run_pass(struct job *job, const struct pass *pass)
 	pass_enter(job->rescue, pass);
 	map_pass(&job->map, pass->from, pass_backwards(job, pass));
 	if (!pass_by_size(pass))
-		go_on(job, pass);
+		rescue_go_on(job, pass);
 	else if (gaps_fill(&job->rescue->gaps, &job->map, pass->from,
 	    inner_of(pass)) != 0)
 		transfer_fail_map(job);
@@ -310,7 +310,7 @@ run_pass(struct job *job, const struct pass *pass)
  * again.
  */
 static void
-retry(struct job *job)
+rescue_retry(struct job *job)
 {
 	struct rescue *r = job->rescue;
 	int64_t i, first = r->mapsaver.file.phase == '-' &&
@@ -347,7 +347,7 @@ run_passes(struct job *job)
 	size_t i;
 
 	for (i = 0; i < COUNT(passes); i++) {
-		if (!wanted(job, &passes[i]))
+		if (!rescue_wanted(job, &passes[i]))
 			continue;
 		run_pass(job, &passes[i]);
 		if (passes[i].how == TRIM)
@@ -409,7 +409,7 @@ begin_sweep(struct job *job)
 {
 	const struct pass *pass = passes;
 
-	while (!sweeps(pass))
+	while (!pass_sweeps(pass))
 		pass++;
 	pass_enter(job->rescue, pass);
 	map_pass(&job->map, pass->from, pass_backwards(job, pass));
@@ -453,7 +453,7 @@ run_class(struct job *job)
  * it.
  */
 static void
-turn(struct job *job, enum seg_status from, enum seg_status to)
+rescue_turn(struct job *job, enum seg_status from, enum seg_status to)
 {
 	if (map_change(&job->map, 0, job->p->length, from, to) != 0)
 		transfer_fail_map(job);
@@ -483,15 +483,15 @@ next_class(struct job *job)
 
 	if (job->stop || r->order == ORDER_NONE || r->order == ORDER_REST)
 		return false;
-	turn(job, UNTRIED, ASIDE);		/* left over by
+	rescue_turn(job, UNTRIED, ASIDE);		/* left over by
 						 * rescue=nosweep */
 	r->order++;
 	if (r->order == ORDER_DEEP)
 		err = used_order_anew(job->p, &job->map);
 	else if (r->order == ORDER_USED)
-		turn(job, LATER, UNTRIED);
+		rescue_turn(job, LATER, UNTRIED);
 	else
-		turn(job, LAST, UNTRIED);
+		rescue_turn(job, LAST, UNTRIED);
 	if (err != 0)
 		transfer_fail_map(job);
 	return true;
@@ -512,9 +512,9 @@ run_classes(struct job *job)
 	} while (next_class(job));
 	if (r->order == ORDER_NONE)
 		return;
-	turn(job, ASIDE, UNTRIED);
-	turn(job, LATER, UNTRIED);
-	turn(job, LAST, UNTRIED);
+	rescue_turn(job, ASIDE, UNTRIED);
+	rescue_turn(job, LATER, UNTRIED);
+	rescue_turn(job, LAST, UNTRIED);
 }
 
 void
@@ -524,7 +524,7 @@ rescue_run(struct job *job)
 
 	mapsaver_start(job);
 	run_classes(job);
-	retry(job);
+	rescue_retry(job);
 	liveness_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
 		run_pass(job, &fills[i]);

@@ -206,7 +206,7 @@ fill_piece(struct worker *w, const struct seg *seg)
  * leave them for the end.
  */
 static bool
-put_off(struct job *job, const struct seg *seg)
+rescue_put_off(struct job *job, const struct seg *seg)
 {
 	const struct pass *pass = job->rescue->pass;
 
@@ -221,7 +221,7 @@ run_piece(struct worker *w, struct hold *h)
 {
 	const struct pass *pass = w->job->rescue->pass;
 
-	if (put_off(w->job, &h->seg))
+	if (rescue_put_off(w->job, &h->seg))
 		return true;
 	switch (pass->how) {
 	case COPY:
@@ -240,7 +240,7 @@ run_piece(struct worker *w, struct hold *h)
 
 /* If seeks are slow, only one worker reads block by block. */
 static bool
-needed(const struct worker *w)
+rescue_alone_needed(const struct worker *w)
 {
 	const struct rescue *r = w->job->rescue;
 
@@ -257,7 +257,7 @@ rescue_piece(struct worker *w)
 	struct seg left;
 	bool more = false;
 
-	if (!needed(w) || job->stop || pass_given_up(job) ||
+	if (!rescue_alone_needed(w) || job->stop || pass_given_up(job) ||
 	    hold_claim(w, &h) <= 0)
 		return false;
 	if (hold_pay(job, &h))

@@ -47,7 +47,7 @@ tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 }
 
 static struct tally
-tally(struct conductor *c)
+conduct_tally(struct conductor *c)
 {
 	struct job *job = c->job;
 	const struct steps *steps = steps_of(job->p);
@@ -89,7 +89,7 @@ is_echo(const struct conductor *c, int signo)
 
 /* Handle pending signals; false: leave at once. */
 static bool
-answer(struct conductor *c, const struct tally *t)
+conduct_signals(struct conductor *c, const struct tally *t)
 {
 	struct outcome *out = c->out;
 	struct signalfd_siginfo si;
@@ -137,7 +137,7 @@ stop_stuck(struct conductor *c)
 
 /* Whether requests in flight have had time to return after the stop. */
 static bool
-overdue(struct conductor *c)
+conduct_overdue(struct conductor *c)
 {
 	if (c->out->signal != 0)
 		return clock_seconds() - c->signalled > GRACE;
@@ -151,7 +151,7 @@ overdue(struct conductor *c)
 
 /* How long to sleep, in ms. */
 static int
-nap(const struct conductor *c)
+conduct_wait(const struct conductor *c)
 {
 	const struct job *job = c->job;
 	double seconds = clock_seconds() - c->start;
@@ -177,28 +177,28 @@ conduct(struct conductor *c)
 	int wait;
 
 	watch_begin(&c->watch, clock_seconds());
-	t = tally(c);
+	t = conduct_tally(c);
 	progress_begin(&c->progress, job->p, &t);
 	while (stay && p[1].revents == 0) {
 		control_polls(&c->control, p + 2);
-		wait = nap(c);
+		wait = conduct_wait(c);
 		due = clock_ns() + (uint64_t)wait * 1000000;
 		if (poll(p, 2 + CONTROL_POLLS, wait) < 0)
 			continue;
 		watch_stood(&c->watch, (double)clock_stood(due) / 1e9);
 		if (p[0].revents != 0) {
 			progress_clear(&c->progress);
-			t = tally(c);
-			stay = answer(c, &t);
+			t = conduct_tally(c);
+			stay = conduct_signals(c, &t);
 		}
-		if (overdue(c))
+		if (conduct_overdue(c))
 			stay = false;
-		t = tally(c);
+		t = conduct_tally(c);
 		tell_all(c, &t);
 		control_serve(&c->control, p + 2, job, &t);
 	}
 	tell_last(c);
-	c->out->tally = tally(c);
+	c->out->tally = conduct_tally(c);
 	progress_end(&c->progress, &c->out->tally);
 	if (!stay)
 		events_errors(c->events, job->p, &job->map);

@@ -59,7 +59,7 @@ left_behind(const struct sockaddr_un *name)
 
 /* Linux gives the node the mode of the socket. */
 static int
-make(int fd, const struct sockaddr_un *name)
+control_make_node(int fd, const struct sockaddr_un *name)
 {
 	const struct sockaddr *to = (const struct sockaddr *)name;
 
@@ -76,7 +76,7 @@ make(int fd, const struct sockaddr_un *name)
 
 /* Whether a connection to that name arrives at this process. */
 static bool
-leads_here(const struct sockaddr_un *name)
+control_leads_here(const struct sockaddr_un *name)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 	    0);
@@ -97,13 +97,13 @@ leads_here(const struct sockaddr_un *name)
  * the node while nobody was listening.
  */
 static int
-begin(struct control *c, const struct sockaddr_un *name)
+control_listen(struct control *c, const struct sockaddr_un *name)
 {
 	struct stat st;
 
 	if (listen(c->ear, 8) != 0 || lstat(name->sun_path, &st) != 0)
 		return errno;
-	if (!leads_here(name))
+	if (!control_leads_here(name))
 		return EEXIST;
 	c->dev = st.st_dev;
 	c->ino = st.st_ino;
@@ -112,7 +112,7 @@ begin(struct control *c, const struct sockaddr_un *name)
 
 /* Fill in the address, if its directory exists and is not in /dev. */
 static int
-address(struct sockaddr_un *name, const char *path, struct fault *f)
+control_address(struct sockaddr_un *name, const char *path, struct fault *f)
 {
 	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(name->sun_path))
@@ -129,7 +129,7 @@ control_look(const struct opts *o, struct fault *f)
 
 	if (o->control == NULL)
 		return 0;
-	if (address(&name, o->control, f) != 0)
+	if (control_address(&name, o->control, f) != 0)
 		return -1;
 	if (lstat(o->control, &st) != 0 || left_behind(&name))
 		return 0;
@@ -145,13 +145,13 @@ control_open(struct control *c, const struct opts *o, struct fault *f)
 	*c = (struct control){ .ear = -1, .peer = -1 };
 	if (o->control == NULL)
 		return 0;
-	if (address(&name, o->control, f) != 0)
+	if (control_address(&name, o->control, f) != 0)
 		return -1;
 	c->ear = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 	    0);
-	err = c->ear < 0 ? errno : make(c->ear, &name);
+	err = c->ear < 0 ? errno : control_make_node(c->ear, &name);
 	if (err == 0)
-		err = begin(c, &name);
+		err = control_listen(c, &name);
 	c->path = err == 0 ? o->control : NULL;
 	if (err == 0)
 		return 0;
@@ -177,7 +177,7 @@ hang_up(struct control *c)
 
 /* Drop a client that does not read its answers. */
 static void __attribute__((format(printf, 2, 3)))
-answer(struct control *c, const char *fmt, ...)
+control_answer(struct control *c, const char *fmt, ...)
 {
 	char text[ANSWER];
 	va_list ap;
@@ -204,7 +204,7 @@ tell_status(struct control *c, const struct job *job, const struct tally *t)
 		snprintf(left, sizeof(left), "%llu",
 		    (unsigned long long)t->left);
 	}
-	answer(c, "phase=%s bytes_read=%llu bytes_written=%llu "
+	control_answer(c, "phase=%s bytes_read=%llu bytes_written=%llu "
 	    "bytes_unreadable=%llu bytes_finished=%llu bytes_left=%s "
 	    "length=%s seconds=%.3f rate=%llu ioprio=%s stopping=%d "
 	    "stalled=%s stalled_seconds=%.0f",
@@ -222,14 +222,15 @@ change_rate(struct control *c, struct job *job, const char *text)
 	int64_t n;
 
 	if (number_parse(text, &n) != 0 || (n != 0 && n < RATE_LEAST)) {
-		answer(c, "error: rate= takes %d and more, or 0", RATE_LEAST);
+		control_answer(c, "error: rate= takes %d and more, or 0",
+		    RATE_LEAST);
 		return;
 	}
 	rate_set(&job->rate, (uint64_t)n);
 	if (job->rescue == NULL)	/* its passes adapt by themselves */
 		map_pieces(&job->map, plan_claim(job->p, rate_piece(&job->rate,
 		    job->p, job->p->claim)));
-	answer(c, "ok");
+	control_answer(c, "ok");
 }
 
 static void
@@ -239,18 +240,18 @@ change_ioprio(struct control *c, struct job *job, const char *text)
 	int err = value < 0 ? 0 : ioprio_apply(value);
 
 	if (value < 0) {
-		answer(c, "error: ioprio= takes idle, be:0 to be:7, rt:0 to "
-		    "rt:7");
+		control_answer(c,
+		    "error: ioprio= takes idle, be:0 to be:7, rt:0 to rt:7");
 	} else if (err != 0) {
-		answer(c, "error: %s", errno_words(err));
+		control_answer(c, "error: %s", errno_words(err));
 	} else {
 		job->ioprio = value;
-		answer(c, "ok");
+		control_answer(c, "ok");
 	}
 }
 
 static void
-obey(struct control *c, struct job *job, const struct tally *t,
+control_obey(struct control *c, struct job *job, const struct tally *t,
     const char *line)
 {
 	if (strcmp(line, "status") == 0)
@@ -260,7 +261,7 @@ obey(struct control *c, struct job *job, const struct tally *t,
 	else if (strncmp(line, "ioprio=", 7) == 0)
 		change_ioprio(c, job, line + 7);
 	else
-		answer(c, "error: status, rate=N, or ioprio=PRIORITY");
+		control_answer(c, "error: status, rate=N, or ioprio=PRIORITY");
 }
 
 /*
@@ -285,7 +286,7 @@ listen_to(struct control *c, struct job *job, const struct tally *t)
 		*end = '\0';
 		if (len > 1 && end[-1] == '\r')
 			end[-1] = '\0';
-		obey(c, job, t, c->line);
+		control_obey(c, job, t, c->line);
 		if (c->peer < 0)
 			return;
 		c->n -= len;

@@ -30,7 +30,7 @@ enum { TITLED = 4 << 20 };	/* bytes; less is over before ps(1) runs */
 
 /* Give each worker a queue; if the kernel refuses one, a single piece each. */
 static void
-enlist(struct job *job)
+run_enlist(struct job *job)
 {
 	const struct plan *p = job->p;
 	size_t stride = job_stride(p);
@@ -59,7 +59,8 @@ enlist(struct job *job)
 
 /* Take over the user's settings and the records of the previous run. */
 static int
-take_over(struct job *job, const struct plan *p, const struct outcome *before)
+run_take_over(struct job *job, const struct plan *p,
+    const struct outcome *before)
 {
 	const struct opts *o = p->opts;
 
@@ -84,7 +85,7 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 
 	job->p = p;
 	job->done = -1;
-	err = take_over(job, p, before);
+	err = run_take_over(job, p, before);
 	job->halt = eventfd(0, EFD_CLOEXEC);
 	if (job->halt >= 0)
 		job->done = eventfd(0, EFD_CLOEXEC);
@@ -101,13 +102,13 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 	junk_begin(&job->junk);
 	pthread_mutex_init(&job->order, NULL);
 	pthread_mutex_init(&job->first, NULL);
-	enlist(job);
+	run_enlist(job);
 	return 0;
 }
 
 /* Maps and profile move into the outcome, so they are not freed here. */
 static void
-fill_in(struct outcome *out, struct job *job)
+run_fill_outcome(struct outcome *out, struct job *job)
 {
 	const struct steps *steps = steps_of(job->p);
 	unsigned i;
@@ -205,7 +206,7 @@ begin_lead(struct job *job, struct fault *f)
  * Nothing can be refused from here on: a refusal prints one line and no more.
  */
 static int
-start(struct job *job, bool again, struct fault *f)
+run_start(struct job *job, bool again, struct fault *f)
 {
 	if (!again) {
 		report_begin(job->p);
@@ -228,7 +229,7 @@ begin_ranges(struct job *job, struct fault *f)
 
 /* Do everything that can fail before the target is touched. */
 static int
-begin(struct job *job, struct control *c, bool again, struct fault *f)
+run_begin(struct job *job, struct control *c, bool again, struct fault *f)
 {
 	const struct plan *p = job->p;
 	const struct steps *steps = steps_of(p);
@@ -240,7 +241,7 @@ begin(struct job *job, struct control *c, bool again, struct fault *f)
 		title_begin(&job->title, p->opts->argc, p->opts->title);
 	if ((steps->begin == NULL || steps->begin(job, f) == 0) &&
 	    verify_begin(job, f) == 0 && begin_ranges(job, f) == 0 &&
-	    start(job, again, f) == 0)
+	    run_start(job, again, f) == 0)
 		return 0;
 	control_close(c);
 	return -1;
@@ -261,7 +262,7 @@ begin_outcome(struct outcome *out, const struct plan *p, struct fault *f)
 
 /* Free a job that did not begin; the profile of "before" stays its own. */
 static void
-undo(struct job *job, const struct outcome *before, struct outcome *out)
+run_undo(struct job *job, const struct outcome *before, struct outcome *out)
 {
 	map_free(&job->map);
 	if (before == NULL)
@@ -275,7 +276,7 @@ undo(struct job *job, const struct outcome *before, struct outcome *out)
  * -1 with *f if the target was not touched.
  */
 static int
-end(struct job *job, const struct outcome *before, struct outcome *out,
+run_end(struct job *job, const struct outcome *before, struct outcome *out,
     struct fault *f)
 {
 	bool began;
@@ -284,7 +285,7 @@ end(struct job *job, const struct outcome *before, struct outcome *out,
 		pthread_join(job->worker[0].thread, NULL);
 	thermometer_end(job);
 	tell_depth(job, &out->tally);
-	fill_in(out, job);
+	run_fill_outcome(out, job);
 	began = job->began;
 	turn_destroy(&job->turn);
 	junk_end(&job->junk);
@@ -306,7 +307,7 @@ end(struct job *job, const struct outcome *before, struct outcome *out,
  * begin.
  */
 static int
-run(const struct plan *p, const struct signals *s, struct events *ev,
+run_once(const struct plan *p, const struct signals *s, struct events *ev,
     const struct outcome *before, struct outcome *out, struct fault *f)
 {
 	struct job *job = calloc(1, sizeof(*job));
@@ -323,14 +324,14 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 	if (before != NULL)
 		c.start -= before->tally.seconds;
 	if (job_init(job, p, before, f) != 0 ||
-	    begin(job, &c.control, before != NULL, f) != 0) {
-		undo(job, before, out);
+	    run_begin(job, &c.control, before != NULL, f) != 0) {
+		run_undo(job, before, out);
 		return -1;
 	}
 	if (!conduct(&c))
 		fill_in_left(out, job);
 	control_close(&c.control);
-	return out->abandoned ? 0 : end(job, before, out, f);
+	return out->abandoned ? 0 : run_end(job, before, out, f);
 }
 
 /*
@@ -338,7 +339,7 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
  * one, but the status can no longer become a refusal.
  */
 static void
-go_on(const struct plan *p, const struct signals *s, struct events *ev,
+run_go_on(const struct plan *p, const struct signals *s, struct events *ev,
     double start, struct outcome *out)
 {
 	int status = out->fault.status;
@@ -352,7 +353,7 @@ go_on(const struct plan *p, const struct signals *s, struct events *ev,
 	}
 	endpoint_go_on(p->dst);
 	gauge_go_on(out->profile);
-	if (run(p, s, ev, out, next, &out->fault) == 0) {
+	if (run_once(p, s, ev, out, next, &out->fault) == 0) {
 		out->profile = NULL;		/* now next's */
 		outcome_free(out);
 		*out = *next;
@@ -370,12 +371,12 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	struct reattach await;
 
 	reattach_begin(&await, p);
-	if (run(p, s, ev, NULL, out, f) != 0)
+	if (run_once(p, s, ev, NULL, out, f) != 0)
 		return -1;
 	while (p->opts->wait >= 0 && out->gone && out->signal == 0 &&
 	    out->flush.status == 0 && !out->abandoned &&
 	    reattach_source(&await, p, s, ev, out))
-		go_on(p, s, ev, began, out);
+		run_go_on(p, s, ev, began, out);
 	if (!out->abandoned)
 		events_errors(ev, p, &out->map);
 	return 0;

@@ -34,14 +34,14 @@ limit_target(const struct opts *o, struct endpoint *dst, struct fault *f)
 }
 
 static int
-check(struct decision *d, struct fault *f)
+decision_check(struct decision *d, struct fault *f)
 {
 	return d->plan.targets > 1 ? several_check(&d->several, &d->plan, f) :
 	    safety_check(&d->plan, f);
 }
 
 static int
-claim(struct decision *d, struct fault *f)
+decision_claim(struct decision *d, struct fault *f)
 {
 	return d->several != NULL ? several_claim(d->several, f) :
 	    claims_take(&d->claims, NULL, &d->plan, f);
@@ -49,7 +49,7 @@ claim(struct decision *d, struct fault *f)
 
 /* Collect remarks; with several targets each plan has its own. */
 static void
-remark(struct decision *d, const struct opts *o)
+decision_remark(struct decision *d, const struct opts *o)
 {
 	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
 
@@ -78,9 +78,9 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 		events_plan(ev, p);
 		p->needed = remarks_needed(p);
 		if (outputs_open(&d->outputs, p, f) == 0 &&
-		    check(d, f) == 0 && set_ioprio(o, f) == 0 &&
-		    claim(d, f) == 0) {
-			remark(d, o);
+		    decision_check(d, f) == 0 && set_ioprio(o, f) == 0 &&
+		    decision_claim(d, f) == 0) {
+			decision_remark(d, o);
 			return 0;
 		}
 	}

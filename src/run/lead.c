@@ -31,7 +31,7 @@ written_end(struct job *job)
  * read.
  */
 static void
-extend(struct job *job)
+lead_extend_target(struct job *job)
 {
 	const struct plan *p = job->p;
 	uint64_t length = written_end(job);
@@ -53,7 +53,7 @@ extend(struct job *job)
  * Whether everything was copied without a failed read, so a check is worth it.
  */
 static bool
-whole(struct job *job)
+lead_all_copied(struct job *job)
 {
 	struct map_totals t = map_totals(&job->map);
 
@@ -62,7 +62,7 @@ whole(struct job *job)
 
 /* Check that both ends are still the same. */
 static void
-keep(struct job *job)
+lead_check_ends(struct job *job)
 {
 	const struct endpoint *dst = job->p->dst;
 	const struct steps *steps = steps_of(job->p);
@@ -71,10 +71,11 @@ keep(struct job *job)
 	    dst->is.device ? job->p->dst_off + t.end : 0;
 	struct fault f;
 
-	if (job_source_kept(job, &f) != 0 || (whole(job) &&
+	if (job_source_kept(job, &f) != 0 || (lead_all_copied(job) &&
 	    used_kept(job->p, &f) != 0))
 		job_fail(job, &f);
-	if (job->p->used != NULL && whole(job))		/* it was read again */
+	/* it was read again */
+	if (job->p->used != NULL && lead_all_copied(job))
 		endpoint_drop_cache(job->p->src, job->p->src_off, t.end);
 	if (end > 0 && endpoint_check_kept(dst, job->p->dst_off, end,
 	    job_holes(job, t.end, t.finished), &f) != 0)
@@ -83,14 +84,14 @@ keep(struct job *job)
 
 /* Flush the data written. */
 static void
-finish(struct job *job)
+lead_flush(struct job *job)
 {
 	const struct plan *p = job->p;
 	uint64_t end = map_totals(&job->map).end;
 	struct seg left = { .off = end };
 
 	job->phase = PHASE_FLUSHING;
-	extend(job);
+	lead_extend_target(job);
 	steps_of(p)->flush(job);
 	if (job->flush.status != 0)
 		job->flush.status = STATUS_NOT_FLUSHED;
@@ -102,7 +103,7 @@ finish(struct job *job)
 
 /* Make the target ready to be written. */
 static bool
-prepare(const struct plan *p, struct fault *f)
+lead_prepare_target(const struct plan *p, struct fault *f)
 {
 	return (p->targets > 1 ? tee_prepare : endpoint_prepare)(p->dst,
 	    p->perm, p->truncate, f) == 0;
@@ -113,7 +114,7 @@ prepare(const struct plan *p, struct fault *f)
  * between the writes past its end.
  */
 static uint64_t
-hollow(const struct plan *p)
+lead_hole_bytes(const struct plan *p)
 {
 	uint64_t to = p->dst_off + p->length;
 	uint64_t size = p->dst->geo.size > 0 ? (uint64_t)p->dst->geo.size : 0;
@@ -124,7 +125,7 @@ hollow(const struct plan *p)
 }
 
 static bool
-begin(struct job *job, const struct steps *steps)
+lead_begin(struct job *job, const struct steps *steps)
 {
 	const struct plan *p = job->p;
 	struct fault f = { .status = 0 };
@@ -133,8 +134,9 @@ begin(struct job *job, const struct steps *steps)
 		return true;
 	endpoint_look_below(p->src, p->src_off, p->src_off + p->length);
 	if (p->dst->spec.keeps)
-		job->hollow = hollow(p);
-	if ((steps->trust == NULL || steps->trust(job, &f)) && prepare(p, &f))
+		job->hollow = lead_hole_bytes(p);
+	if ((steps->trust == NULL || steps->trust(job, &f)) &&
+	    lead_prepare_target(p, &f))
 		return true;
 	if (f.status != 0)		/* else it was stopped */
 		job_fail(job, &f);
@@ -143,7 +145,7 @@ begin(struct job *job, const struct steps *steps)
 
 /* The target may be empty by now, so whatever fails is told as of a copy. */
 static void
-lead(struct job *job, const struct steps *steps)
+lead_work(struct job *job, const struct steps *steps)
 {
 	struct fault f;
 
@@ -151,12 +153,12 @@ lead(struct job *job, const struct steps *steps)
 		job_fail(job, &f);
 	steps->run(job);
 	if (steps->writes)
-		finish(job);
+		lead_flush(job);
 	if (job->verify != NULL) {
 		job_threads(job);
 		verify_run(job);
 	}
-	keep(job);
+	lead_check_ends(job);
 }
 
 void *
@@ -165,9 +167,9 @@ lead_run(void *arg)
 	struct job *job = arg;
 	const struct steps *steps = steps_of(job->p);
 
-	job->began = begin(job, steps);
+	job->began = lead_begin(job, steps);
 	if (job->began)
-		lead(job, steps);
+		lead_work(job, steps);
 	eventfd_write(job->done, 1);
 	return NULL;
 }

@@ -44,7 +44,7 @@ free_words(struct words *w)
 
 /* An inherited variable of the same name is left out. */
 static bool
-is_ours(const char *word)
+ongone_variable_ours(const char *word)
 {
 	static const char *const names[OURS] = { "PARDD_SOURCE=",
 		"PARDD_SERIAL=", "PARDD_POSITION=" };
@@ -57,7 +57,7 @@ is_ours(const char *word)
 }
 
 static char *
-variable(const char *name, const char *value)
+ongone_variable(const char *name, const char *value)
 {
 	char *s;
 
@@ -76,14 +76,14 @@ make_words(struct words *w, const char *name, const char *serial,
 	while (environ[n] != NULL)
 		n++;
 	*w = (struct words){ .all = calloc(n + OURS + 1, sizeof(*w->all)) };
-	w->env[0] = variable("PARDD_SOURCE", name);
-	w->env[1] = variable("PARDD_SERIAL", serial);
-	w->env[2] = variable("PARDD_POSITION", at);
+	w->env[0] = ongone_variable("PARDD_SOURCE", name);
+	w->env[1] = ongone_variable("PARDD_SERIAL", serial);
+	w->env[2] = ongone_variable("PARDD_POSITION", at);
 	for (i = 0; i < OURS; i++)
 		if (w->env[i] == NULL || w->all == NULL)
 			return ENOMEM;
 	for (i = k = 0; i < n; i++)
-		if (!is_ours(environ[i]))
+		if (!ongone_variable_ours(environ[i]))
 			w->all[k++] = environ[i];
 	memcpy(w->all + k, w->env, sizeof(w->env));
 	return 0;
@@ -91,7 +91,7 @@ make_words(struct words *w, const char *name, const char *serial,
 
 /* The command gets its own process group, with no signal blocked or ignored. */
 static int
-prepare(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr)
+ongone_prepare(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr)
 {
 	sigset_t none, all;
 	int err;
@@ -112,7 +112,7 @@ prepare(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr)
 }
 
 static int
-start(pid_t *pid, char *command, char **env)
+ongone_spawn(pid_t *pid, char *command, char **env)
 {
 	char *const words[] = { "sh", "-c", command, NULL };
 	posix_spawn_file_actions_t files;
@@ -123,7 +123,7 @@ start(pid_t *pid, char *command, char **env)
 		return err;
 	err = posix_spawnattr_init(&attr);
 	if (err == 0) {
-		err = prepare(&files, &attr);
+		err = ongone_prepare(&files, &attr);
 		if (err == 0)
 			err = posix_spawn(pid, "/bin/sh", &files, &attr, words,
 			    env);
@@ -144,7 +144,8 @@ ongone_start(struct ongone *g, const struct plan *p, const struct disk *was,
 
 	g->pid = 0;
 	if (err == 0)
-		err = command == NULL ? ENOMEM : start(&g->pid, command, w.all);
+		err = command == NULL ? ENOMEM :
+		    ongone_spawn(&g->pid, command, w.all);
 	free_words(&w);
 	free(command);
 	return err == 0 ? 0 : fault_errno(f, err, "ongone=: /bin/sh");
@@ -152,7 +153,7 @@ ongone_start(struct ongone *g, const struct plan *p, const struct disk *was,
 
 /* realtime signals have no name */
 static void
-killed(int signo, struct fault *f)
+ongone_killed(int signo, struct fault *f)
 {
 	const char *name = sigabbrev_np(signo);
 
@@ -172,7 +173,7 @@ ongone_ended(struct ongone *g, struct fault *f)
 		return g->pid == 0;
 	g->pid = 0;
 	if (WIFSIGNALED(status))
-		killed(WTERMSIG(status), f);
+		ongone_killed(WTERMSIG(status), f);
 	else if (WEXITSTATUS(status) != 0)
 		fault_set(f, STATUS_FILE, "ongone=: ended with status %d",
 		    WEXITSTATUS(status));

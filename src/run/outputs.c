@@ -100,7 +100,7 @@ hand_over(struct ranges *r, struct outcome *out)
 
 /* Whether the target holds what was written to it; base= relies on this. */
 static bool
-holds(const struct outcome *out)
+target_holds_copy(const struct outcome *out)
 {
 	return out->flush.status == 0 && out->tally.differing == 0;
 }
@@ -125,7 +125,7 @@ finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
 
 	if (r->checks)
 		hand_over(r, out);
-	if (!r->notes || end == NOWHERE || !holds(out))
+	if (!r->notes || end == NOWHERE || !target_holds_copy(out))
 		return 0;
 	if (r->maps)
 		return bmap_write(&r->file, &r->mapped, end +

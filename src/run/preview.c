@@ -28,7 +28,7 @@ keeps_nothing(int fd, const struct stat *st)
  * error also does if messages would go there during a copy.  NULL: nowhere.
  */
 static FILE *
-place(const struct plan *p)
+preview_output(const struct plan *p)
 {
 	static const int fds[] = { STDOUT_FILENO, STDERR_FILENO };
 	struct stat st;
@@ -58,7 +58,7 @@ known_of(const struct plan *p, const struct map_totals *known)
  * Returns 0, or -1 with *f.
  */
 static int
-look(const struct plan *p, struct map_totals *known, struct fault *f)
+preview_check(const struct plan *p, struct map_totals *known, struct fault *f)
 {
 	return control_look(p->opts, f) != 0 || compare_look(p, f) != 0 ||
 	    (p->work == WORK_RESCUE && mapsaver_look(p, known, f) != 0) ||
@@ -70,7 +70,7 @@ preview_ask(const struct plan *p, struct fault *f)
 {
 	struct map_totals known;
 
-	return look(p, &known, f) == 0 &&
+	return preview_check(p, &known, f) == 0 &&
 	    report_ask(p, known_of(p, &known), f);
 }
 
@@ -88,13 +88,13 @@ int
 preview_plan(const struct plan *p, struct events *ev, struct fault *f)
 {
 	struct map_totals known;
-	FILE *out = place(p);
+	FILE *out = preview_output(p);
 
 	if (out == NULL)
 		return fault_set(f, STATUS_REFUSED, "there is nowhere to print "
 		    "the plan: standard output and standard error are ends of "
 		    "the copy, or disks");
-	if (look(p, &known, f) != 0)
+	if (preview_check(p, &known, f) != 0)
 		return -1;
 	report_trouble(ev);
 	if (p->opts->verbose == 0)

@@ -50,7 +50,8 @@ is_target(const struct plan *p, const struct disk *d)
 }
 
 static bool
-is_node(const struct endpoint *ep, const char *directory, const char *name)
+reattach_is_node(const struct endpoint *ep, const char *directory,
+    const char *name)
 {
 	char path[PATH];
 	struct stat st;
@@ -66,9 +67,9 @@ reattach_begin(struct reattach *a, const struct plan *p)
 	*a = (struct reattach){ .until = 0 };
 	if (p->opts->wait < 0 || !endpoint_disk(p->src, &a->was))
 		return;
-	a->node = is_node(p->src, "/dev", a->was.sg) ? NODE_SG :
-	    is_node(p->src, "/dev/bsg", a->was.bsg) ? NODE_BSG :
-	    is_node(p->src, "/dev", a->was.ng) ? NODE_NG : NODE_BLOCK;
+	a->node = reattach_is_node(p->src, "/dev", a->was.sg) ? NODE_SG :
+	    reattach_is_node(p->src, "/dev/bsg", a->was.bsg) ? NODE_BSG :
+	    reattach_is_node(p->src, "/dev", a->was.ng) ? NODE_NG : NODE_BLOCK;
 }
 
 /*
@@ -96,7 +97,8 @@ block_path(const struct reattach *a, const struct disk *d, char *path,
 }
 
 static bool
-path_of(const struct reattach *a, const struct disk *d, char *path, size_t room)
+reattach_path(const struct reattach *a, const struct disk *d, char *path,
+    size_t room)
 {
 	const char *name = a->node == NODE_SG ? d->sg :
 	    a->node == NODE_NG ? d->ng : d->bsg;
@@ -140,7 +142,7 @@ struct opening {		/* the thread's, once it is abandoned */
 };
 
 static void *
-go_open(void *arg)
+opening_thread(void *arg)
 {
 	struct opening *o = arg;
 
@@ -151,7 +153,8 @@ go_open(void *arg)
 
 /* Returns NULL with *err. */
 static struct opening *
-begin(const struct endpoint *src, const char *name, pthread_t *thread, int *err)
+opening_begin(const struct endpoint *src, const char *name, pthread_t *thread,
+    int *err)
 {
 	struct opening *o = calloc(1, sizeof(*o));
 
@@ -161,7 +164,7 @@ begin(const struct endpoint *src, const char *name, pthread_t *thread, int *err)
 	strlcpy(o->path, name, sizeof(o->path));
 	o->name = src->is.remote ? name : o->path;
 	o->spec = src->spec;
-	*err = pthread_create(thread, NULL, go_open, o);
+	*err = pthread_create(thread, NULL, opening_thread, o);
 	if (*err == 0)
 		return o;
 	free(o);
@@ -170,7 +173,7 @@ begin(const struct endpoint *src, const char *name, pthread_t *thread, int *err)
 
 /* Wait for the thread; false if it is abandoned. */
 static bool
-await(const struct opening *o, struct reattach *a, const struct plan *p,
+opening_await(const struct opening *o, struct reattach *a, const struct plan *p,
     const struct signals *s, struct outcome *out)
 {
 	double until = clock_seconds() + LEAST;
@@ -186,20 +189,20 @@ await(const struct opening *o, struct reattach *a, const struct plan *p,
 
 /* Open it, and keep the reason if that fails. */
 static bool
-open_again(struct reattach *a, const struct plan *p, const struct signals *s,
+reattach_open(struct reattach *a, const struct plan *p, const struct signals *s,
     struct outcome *out, const char *name)
 {
 	struct endpoint *src = p->src;
 	pthread_t thread;
 	int err;
-	struct opening *o = begin(src, name, &thread, &err);
+	struct opening *o = opening_begin(src, name, &thread, &err);
 	bool is;
 
 	if (o == NULL) {
 		snprintf(a->why, sizeof(a->why), "; %s", errno_words(err));
 		return false;
 	}
-	if (!await(o, a, p, s, out)) {
+	if (!opening_await(o, a, p, s, out)) {
 		src->is.stuck = true;
 		return false;
 	}
@@ -216,7 +219,7 @@ open_again(struct reattach *a, const struct plan *p, const struct signals *s,
 
 /* Look once; keep the reason if it is not there. */
 static bool
-look(struct reattach *a, const struct plan *p, const struct signals *s,
+reattach_look(struct reattach *a, const struct plan *p, const struct signals *s,
     struct outcome *out)
 {
 	size_t n;
@@ -225,15 +228,15 @@ look(struct reattach *a, const struct plan *p, const struct signals *s,
 
 	a->why[0] = '\0';
 	if (p->src->is.remote)
-		return open_again(a, p, s, out, p->src->name);
+		return reattach_open(a, p, s, out, p->src->name);
 	n = disk_find(&a->was, &d);
 	if (n > 1)
 		snprintf(a->why, sizeof(a->why), "; %zu disks are called the "
 		    "same", n);
 	if (n != 1 || is_target(p, &d) ||
-	    !path_of(a, &d, path, sizeof(path)))
+	    !reattach_path(a, &d, path, sizeof(path)))
 		return false;
-	return open_again(a, p, s, out, path);
+	return reattach_open(a, p, s, out, path);
 }
 
 /*
@@ -281,7 +284,7 @@ reattach_source(struct reattach *a, const struct plan *p,
 	while (!is && clock_seconds() < a->until) {
 		if (!sleep_on(p, s, out, TICK))
 			return false;
-		is = look(a, p, s, out);
+		is = reattach_look(a, p, s, out);
 		if (out->signal != 0)
 			return false;
 	}

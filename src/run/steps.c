@@ -20,7 +20,7 @@
 
 /* Zero the ranges left out. */
 static void
-clear(struct job *job)
+step_clear(struct job *job)
 {
 	static const struct task clearing = { .phase = PHASE_COPYING,
 		.step = sparse_clear };
@@ -31,7 +31,7 @@ clear(struct job *job)
 }
 
 static void
-copy(struct job *job)
+step_copy(struct job *job)
 {
 	static const struct task copying = { .phase = PHASE_COPYING,
 		.step = piece_copy, .ring = true };
@@ -39,7 +39,7 @@ copy(struct job *job)
 	bool stream = p->opts->verify == VERIFY_STREAM && p->targets == 1;
 
 	if (p->used != NULL && p->used->clears)
-		clear(job);
+		step_clear(job);
 	if (p->reflink)
 		reflink_run(job);
 	workers_run(job, stream ? &verify_streaming : &copying);
@@ -47,7 +47,7 @@ copy(struct job *job)
 }
 
 static void
-flush(struct job *job)
+step_flush(struct job *job)
 {
 	if (job->p->opts->sync != 0)
 		job_flush(job, &job->flush);
@@ -146,7 +146,8 @@ const struct steps *
 steps_of(const struct plan *p)
 {
 	static const struct steps all[] = {
-		[WORK_COPY] = { .writes = true, .run = copy, .flush = flush },
+		[WORK_COPY] = { .writes = true, .run = step_copy, .flush =
+		    step_flush },
 		[WORK_RESCUE] = { .writes = true, .gaps = true,
 			.begin = rescue_begin, .trust = rescue_trust,
 			.run = rescue_run, .flush = rescue_flush,
@@ -155,7 +156,8 @@ steps_of(const struct plan *p)
 		[WORK_COMPARE] = { .begin = compare_begin, .run = compare_run,
 			.tally = compare_tally, .fill_in = compare_fill_in,
 			.free = compare_end },
-		[WORK_CHECK] = { .writes = true, .run = copy, .flush = flush },
+		[WORK_CHECK] = { .writes = true, .run = step_copy, .flush =
+		    step_flush },
 	};
 
 	return &all[p->work];

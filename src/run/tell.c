@@ -13,7 +13,7 @@
 
 /* Whether messages are wanted; if so, the progress line is erased. */
 static bool
-wanted(struct conductor *c)
+tell_wanted(struct conductor *c)
 {
 	if ((c->job->p->opts->status & SHOW_NONE) != 0)
 		return false;
@@ -30,7 +30,7 @@ tell_column(struct conductor *c, unsigned i)
 	if (col->told || col->first == NOWHERE || !print_room())
 		return;
 	col->told = true;
-	if (wanted(c))
+	if (tell_wanted(c))
 		report_differs(&c->job->p->each[i], col->first, col->unread);
 }
 
@@ -46,7 +46,7 @@ tell_differs(struct conductor *c)
 	if (v == NULL || v->told || v->first == NOWHERE || !print_room())
 		return;
 	v->told = true;
-	if (wanted(c))
+	if (tell_wanted(c))
 		report_differs(c->job->p, v->first, v->unread);
 }
 
@@ -66,7 +66,7 @@ tell_dropped(struct conductor *c)
 		c->dropped |= 1U << i;
 		left--;
 		events_dropped(c->events, p, i, &why);
-		if (wanted(c))
+		if (tell_wanted(c))
 			report_dropped(&why, left);
 	}
 }
@@ -81,7 +81,7 @@ tell_pattern(struct conductor *c)
 		return;
 	c->events->patterned = true;
 	events_pattern(c->events, p);
-	if (wanted(c))
+	if (tell_wanted(c))
 		report_pattern(c->job->p, p);
 }
 
@@ -94,7 +94,7 @@ tell_warmth(struct conductor *c)
 	if (c->warm == warm || !print_room())
 		return;
 	c->warm = warm;
-	if (wanted(c))
+	if (tell_wanted(c))
 		report_warmth(c->job->p, warm, c->job->celsius);
 }
 

@@ -19,7 +19,7 @@ enum {
 
 /* Without a measurement nobody waits. */
 static void
-look(struct job *job)
+thermometer_look(struct job *job)
 {
 	double most = (double)job->p->opts->maxtemp, is = NAN;
 	struct disk d;
@@ -31,7 +31,7 @@ look(struct job *job)
 }
 
 static void *
-watch(void *arg)
+thermometer_thread(void *arg)
 {
 	struct job *job = arg;
 	struct pollfd p[2] = { { .fd = job->done, .events = POLLIN },
@@ -40,7 +40,7 @@ watch(void *arg)
 
 	while ((n = poll(p, 2, EVERY)) <= 0)
 		if (n == 0)
-			look(job);
+			thermometer_look(job);
 	job->rate.paused = false;
 	return NULL;
 }
@@ -51,9 +51,9 @@ thermometer_begin(struct job *job)
 	job->celsius = NAN;
 	if (job->p->opts->maxtemp < 0)
 		return;
-	look(job);
-	job->measured = pthread_create(&job->thermometer, NULL, watch,
-	    job) == 0;
+	thermometer_look(job);
+	job->measured = pthread_create(&job->thermometer, NULL,
+	    thermometer_thread, job) == 0;
 	if (!job->measured)
 		job->rate.paused = false;
 }

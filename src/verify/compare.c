@@ -75,7 +75,7 @@ compare_look(const struct plan *p, struct fault *f)
  * them.
  */
 static const struct endpoint *
-longer(const struct plan *p)
+compare_longer(const struct plan *p)
 {
 	uint64_t a = (uint64_t)p->src->geo.size, b = (uint64_t)p->dst->geo.size;
 
@@ -99,7 +99,7 @@ compare_begin(struct job *job, struct fault *f)
 		free(c);
 		return fault_errno(f, ENOMEM, "what differs");
 	}
-	c->longer = longer(job->p);
+	c->longer = compare_longer(job->p);
 	job->compare = c;
 	return 0;
 }
@@ -140,7 +140,7 @@ holes_of(const struct endpoint *ep, uint64_t base, struct holes *h)
  * none.
  */
 static uint64_t
-next(const struct holes *h, uint64_t at, int whence, uint64_t end)
+holes_next(const struct holes *h, uint64_t at, int whence, uint64_t end)
 {
 	off_t to;
 
@@ -159,7 +159,8 @@ static uint64_t
 next_of_both(const struct holes *a, const struct holes *b, uint64_t at,
     int whence, uint64_t end)
 {
-	uint64_t x = next(a, at, whence, end), y = next(b, at, whence, end);
+	uint64_t x = holes_next(a, at, whence, end), y =
+	    holes_next(b, at, whence, end);
 
 	return MIN(x, y);
 }
@@ -194,7 +195,7 @@ skip_holes(struct job *job)
 /* --- reading ------------------------------------------------------------ */
 
 static bool
-streams(const struct reading *s)
+reading_streams(const struct reading *s)
 {
 	return s->lane->ep->is.streamed;
 }
@@ -236,7 +237,7 @@ read_side(const struct reading *s, uint64_t off, size_t at, size_t len,
 
 /* Read one block by itself, repeated up to retries= times. */
 static struct io
-read_block(const struct job *job, const struct reading *s, uint64_t off,
+compare_read_block(const struct job *job, const struct reading *s, uint64_t off,
     size_t at, size_t len)
 {
 	int64_t left = job->p->opts->retries;
@@ -249,7 +250,7 @@ read_block(const struct job *job, const struct reading *s, uint64_t off,
 
 /* After a failed read, read block by block. */
 static bool
-salvage(struct job *job, struct reading *s, const struct seg *seg)
+compare_salvage(struct job *job, struct reading *s, const struct seg *seg)
 {
 	uint64_t block = job->p->block;
 	size_t n, over, len = (size_t)seg->len;
@@ -260,7 +261,7 @@ salvage(struct job *job, struct reading *s, const struct seg *seg)
 	while (s->n < len && !job->stop) {
 		n = (size_t)(block - next_place(s, seg) % block);
 		n = MIN(n, len - s->n);
-		io = read_block(job, s, seg->off, s->n, n);
+		io = compare_read_block(job, s, seg->off, s->n, n);
 		if (errno_is_medium(io.err) && job->p->opts->coe != 0) {
 			io.err = map_settle(&job->map, seg->off + s->n, n,
 			    BAD);
@@ -279,13 +280,13 @@ salvage(struct job *job, struct reading *s, const struct seg *seg)
 
 /* Read a piece of an end; false if that failed and stopped the run. */
 static bool
-fetch(struct job *job, struct reading *s, const struct seg *seg)
+compare_fetch(struct job *job, struct reading *s, const struct seg *seg)
 {
 	struct io io = read_side(s, seg->off, 0, (size_t)seg->len, NORMALLY);
 
 	s->n = io.done;
-	if (errno_is_medium(io.err) && !streams(s))
-		return salvage(job, s, seg);
+	if (errno_is_medium(io.err) && !reading_streams(s))
+		return compare_salvage(job, s, seg);
 	if (io.err != 0)
 		fail_side(job, s, &io);
 	return io.err == 0;
@@ -305,7 +306,7 @@ fail_short(struct job *job, const struct reading *s, const struct seg *seg)
 /* --- comparing ---------------------------------------------------------- */
 
 static bool
-differs(struct job *job, uint64_t off, uint64_t len)
+compare_differs(struct job *job, uint64_t off, uint64_t len)
 {
 	struct fault f;
 
@@ -329,11 +330,11 @@ compare_bytes(struct worker *w, const unsigned char *a, const unsigned char *b,
 	if (memcmp(a, b, n) == 0)
 		return true;
 	if (job->compare->told > RANGES_MOST)
-		return differs(job, off, n);
+		return compare_differs(job, off, n);
 	for (at = 0; at < n && ok; at += len) {
 		len = sparing_run(a + at, b + at, n - at,
 		    lane_place(&w->src, off + at), unit, &same);
-		ok = same || differs(job, off + at, len);
+		ok = same || compare_differs(job, off + at, len);
 	}
 	return ok;
 }
@@ -367,7 +368,7 @@ blank_lost(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
 static bool
 goes_on(const struct reading *s, size_t n)
 {
-	return streams(s) ? s->n > n : s->lane->ep->geo.size >= 0;
+	return reading_streams(s) ? s->n > n : s->lane->ep->geo.size >= 0;
 }
 
 /* For a stream, under its lock: the piece in which it ends. */
@@ -377,8 +378,8 @@ end_stream(struct job *job, const struct reading *a, const struct reading *b,
 {
 	size_t n = (size_t)seg->len;
 
-	n = streams(a) ? MIN(n, a->n) : n;
-	n = streams(b) ? MIN(n, b->n) : n;
+	n = reading_streams(a) ? MIN(n, a->n) : n;
+	n = reading_streams(b) ? MIN(n, b->n) : n;
 	if (n == seg->len)
 		return;
 	map_end(&job->map, seg->off + n);
@@ -390,11 +391,11 @@ end_stream(struct job *job, const struct reading *a, const struct reading *b,
 
 /* The other end was compared to its end: find out whether a stream has more. */
 static void
-probe(struct job *job, struct reading *s)
+compare_probe(struct job *job, struct reading *s)
 {
 	struct io io;
 
-	if (job->stop || !streams(s) || job->p->counted ||
+	if (job->stop || !reading_streams(s) || job->p->counted ||
 	    job->compare->longer != NULL ||
 	    map_totals(&job->map).end < job->p->length)
 		return;
@@ -410,9 +411,10 @@ probe(struct job *job, struct reading *s)
  * if the read failed.
  */
 static int
-claim(struct job *job, struct reading *a, struct reading *b, struct seg *seg)
+compare_claim(struct job *job, struct reading *a, struct reading *b,
+    struct seg *seg)
 {
-	bool ordered = streams(a) || streams(b), ok = true;
+	bool ordered = reading_streams(a) || reading_streams(b), ok = true;
 	struct fault f;
 	int claimed;
 
@@ -426,14 +428,14 @@ claim(struct job *job, struct reading *a, struct reading *b, struct seg *seg)
 	if (claimed > 0)
 		ok = rate_wait(&job->rate, seg->len, job->halt);
 	if (claimed > 0 && ordered && ok) {
-		ok = !streams(a) || fetch(job, a, seg);
-		ok = ok && (!streams(b) || fetch(job, b, seg));
+		ok = !reading_streams(a) || compare_fetch(job, a, seg);
+		ok = ok && (!reading_streams(b) || compare_fetch(job, b, seg));
 		if (ok)
 			end_stream(job, a, b, seg);
 	}
 	if (claimed == 0 && ordered) {
-		probe(job, a);
-		probe(job, b);
+		compare_probe(job, a);
+		compare_probe(job, b);
 	}
 	if (ordered)
 		pthread_mutex_unlock(&job->order);
@@ -442,7 +444,7 @@ claim(struct job *job, struct reading *a, struct reading *b, struct seg *seg)
 
 /* Read the rest of a piece, and compare. */
 static bool
-compare(struct worker *w, struct reading *first, struct reading *second,
+compare_rest(struct worker *w, struct reading *first, struct reading *second,
     const struct seg *seg)
 {
 	struct job *job = w->job;
@@ -450,10 +452,11 @@ compare(struct worker *w, struct reading *first, struct reading *second,
 	size_t n = (size_t)seg->len, lost, i;
 
 	for (i = 0; i < 2; i++)
-		if (!streams(both[i]) && !fetch(job, both[i], seg))
+		if (!reading_streams(both[i]) &&
+		    !compare_fetch(job, both[i], seg))
 			return false;
 	for (i = 0; i < 2; i++) {
-		if (!streams(both[i]) && both[i]->n < n) {
+		if (!reading_streams(both[i]) && both[i]->n < n) {
 			fail_short(job, both[i], seg);
 			return false;
 		}
@@ -476,9 +479,9 @@ compare_piece(struct worker *w)
 	bool swapped = (w - job->worker) % 2 != 0, more;
 	struct seg seg;
 
-	if (claim(job, &a, &b, &seg) <= 0)
+	if (compare_claim(job, &a, &b, &seg) <= 0)
 		return false;
-	more = compare(w, swapped ? &b : &a, swapped ? &a : &b, &seg);
+	more = compare_rest(w, swapped ? &b : &a, swapped ? &a : &b, &seg);
 	/* the rest stays untried */
 	return transfer_settle(w, seg.off, seg.len, UNTRIED) && more;
 }
@@ -486,7 +489,8 @@ compare_piece(struct worker *w)
 /* --- the map ------------------------------------------------------------ */
 
 static int
-append(struct mapfile *m, uint64_t from, uint64_t to, enum seg_status status)
+compare_append(struct mapfile *m, uint64_t from, uint64_t to,
+    enum seg_status status)
 {
 	struct seg s = { from, to - from, status };
 
@@ -517,7 +521,7 @@ next_found(struct job *job, uint64_t off, struct seg *s)
  * Differences are marked finished, because this map will be used as a domain.
  */
 static int
-compose(struct job *job, struct mapfile *m)
+compare_compose(struct job *job, struct mapfile *m)
 {
 	const struct plan *p = job->p;
 	uint64_t at = 0, end = p->src->geo.size > 0 ?
@@ -526,17 +530,17 @@ compose(struct job *job, struct mapfile *m)
 	struct seg s = { .off = 0 };
 
 	while (next_found(job, s.off + s.len, &s)) {
-		if (append(m, at, p->src_off + s.off, UNTRIED) != 0)
+		if (compare_append(m, at, p->src_off + s.off, UNTRIED) != 0)
 			return ENOMEM;
 		at = p->src_off + s.off + s.len;
-		if (append(m, at - s.len, at, s.status) != 0)
+		if (compare_append(m, at - s.len, at, s.status) != 0)
 			return ENOMEM;
 	}
-	return append(m, at, end, UNTRIED);
+	return compare_append(m, at, end, UNTRIED);
 }
 
 static void
-save(struct job *job)
+compare_save(struct job *job)
 {
 	struct mapfile m = { .phase = FINISHED, .pass = 1 };
 	const char *path = job->p->opts->map;
@@ -546,7 +550,7 @@ save(struct job *job)
 	if (path == NULL || job->stop || t.untried + t.claimed > 0)
 		return;
 	m.target = strdup(MAP_COMPARED);
-	if (m.target == NULL || compose(job, &m) != 0)
+	if (m.target == NULL || compare_compose(job, &m) != 0)
 		fault_errno(&f, ENOMEM, "%s", path);
 	else
 		mapfile_save(&m, path, "Compared: finished is what differs, "
@@ -568,7 +572,7 @@ compare_run(struct job *job)
 	skip_holes(job);
 	workers_run(job, &comparing);
 	t = map_totals(&job->map);
-	save(job);
+	compare_save(job);
 	endpoint_drop_cache(p->src, p->src_off, t.end);
 	endpoint_drop_cache(p->dst, p->dst_off, t.end);
 }

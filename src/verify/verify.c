@@ -150,7 +150,7 @@ verify_proven(struct job *job, unsigned target)
 /* ----------------------------------------------------------- after the copy */
 
 static void
-pass(struct job *job, const struct task *task)
+verify_pass(struct job *job, const struct task *task)
 {
 	job->verify->next = 0;
 	job->verify->read = 0;
@@ -159,7 +159,7 @@ pass(struct job *job, const struct task *task)
 
 /* Whether the copy went far enough for a check to make sense. */
 static bool
-complete(struct job *job)
+verify_worthwhile(struct job *job)
 {
 	struct map_totals t = map_totals(&job->map);
 
@@ -168,7 +168,7 @@ complete(struct job *job)
 }
 
 static void
-flush(struct job *job)
+verify_flush(struct job *job)
 {
 	job->phase = PHASE_FLUSHING;
 	if (job_flush(job, &job->flush) != 0)
@@ -188,7 +188,7 @@ verify_run(struct job *job)
 	struct fault f;
 	int err;
 
-	if (!complete(job))
+	if (!verify_worthwhile(job))
 		return;
 	err = digest_table_end(&v->digests, end);
 	if (err != 0) {
@@ -196,14 +196,14 @@ verify_run(struct job *job)
 		job_fail(job, &f);
 		return;
 	}
-	pass(job, &checking);
+	verify_pass(job, &checking);
 	while (v->differing > 0 && left-- > 0 && verify_repeatable(job->p) &&
 	    !job->stop) {
-		pass(job, &repairing);
-		flush(job);	/* even if stopped: data was rewritten */
+		verify_pass(job, &repairing);
+		verify_flush(job); /* even if stopped: data was rewritten */
 		if (job->stop || job->flush.status != 0)
 			return;
-		pass(job, &checking);
+		verify_pass(job, &checking);
 	}
 	v->done = !job->stop && (v->differing > 0 || v->targets > 0 ||
 	    v->right + v->masked == end);
@@ -223,7 +223,7 @@ may_check(const struct job *job, const struct verify *v)
 
 /* Bytes per flush, and by how much the check is behind at the end. */
 static uint64_t
-lot(const struct plan *p)
+verify_lot(const struct plan *p)
 {
 	uint64_t n = p->bounded ? p->length / LOTS : LOT;
 
@@ -235,7 +235,7 @@ static bool
 may_flush(const struct job *job, const struct verify *v)
 {
 	return !v->flushing && v->low > v->ready &&
-	    ((v->low - v->ready) * job->p->claim >= lot(job->p) ||
+	    ((v->low - v->ready) * job->p->claim >= verify_lot(job->p) ||
 	    clock_seconds() - v->flushed >= beat);
 }
 

@@ -121,7 +121,7 @@ set_differing(struct worker *w, struct map *differ, const struct check *c)
 
 /* How many bytes of a chunk had differed at an earlier check. */
 static uint64_t
-differed(struct map *differ, const struct check *c)
+check_bytes_differed(struct map *differ, const struct check *c)
 {
 	struct seg s = { .off = c->off };
 	uint64_t sum = 0, end = c->off + c->len;
@@ -136,7 +136,7 @@ differed(struct map *differ, const struct check *c)
  * matter.  Returns how many bytes they are.
  */
 static size_t
-mask(struct worker *w, const struct check *c, unsigned char *has)
+check_mask(struct worker *w, const struct check *c, unsigned char *has)
 {
 	struct seg s = { .off = c->off };
 	uint64_t end = c->off + c->len, n;
@@ -199,7 +199,7 @@ narrow_unread(struct worker *w, const struct check *c)
 			step /= FAN;
 			n = 0;
 		} else {
-			mask(w, &part, has);
+			check_mask(w, &part, has);
 			clear_same(w, part.off, at, has, io.done);
 			lost += io.done < n;
 		}
@@ -208,7 +208,7 @@ narrow_unread(struct worker *w, const struct check *c)
 
 /* Unmark what is equal to the source after all. */
 static void
-narrow(struct worker *w, const struct check *c, const unsigned char *has,
+check_narrow(struct worker *w, const struct check *c, const unsigned char *has,
     const struct io *back)
 {
 	struct verify *v = w->job->verify;
@@ -224,13 +224,14 @@ narrow(struct worker *w, const struct check *c, const unsigned char *has,
 		return;
 	}
 	narrow_unread(w, c);
-	if (differed(&v->differ, c) == 0)	/* but it was unreadable */
+	/* but it was unreadable */
+	if (check_bytes_differed(&v->differ, c) == 0)
 		set_differing(w, &v->differ, c);
 }
 
 /* Record a chunk that differs, or cannot be read back. */
 static void
-differs(struct worker *w, size_t i, const struct check *c,
+check_differs(struct worker *w, size_t i, const struct check *c,
     const unsigned char *has, const struct io *back)
 {
 	struct verify *v = w->job->verify;
@@ -238,7 +239,7 @@ differs(struct worker *w, size_t i, const struct check *c,
 	struct seg s;
 
 	set_differing(w, &v->differ, c);
-	narrow(w, c, has, back);
+	check_narrow(w, c, has, back);
 	if (map_next(&v->differ, c->off, BAD, &s))
 		atomic_compare_exchange_strong(&v->first, &nowhere, s.off);
 	v->differing++;
@@ -247,9 +248,9 @@ differs(struct worker *w, size_t i, const struct check *c,
 
 /* Record that a chunk is right, whether or not it had differed. */
 static void
-mended(struct worker *w, struct map *differ, const struct check *c)
+check_mended(struct worker *w, struct map *differ, const struct check *c)
 {
-	uint64_t n = differed(differ, c);
+	uint64_t n = check_bytes_differed(differ, c);
 
 	if (n > 0)
 		differ_set(w, differ, c->off, c->len, UNTRIED);
@@ -257,11 +258,11 @@ mended(struct worker *w, struct map *differ, const struct check *c)
 }
 
 static void
-right(struct worker *w, size_t i, const struct check *c, size_t masked)
+check_right(struct worker *w, size_t i, const struct check *c, size_t masked)
 {
 	struct verify *v = w->job->verify;
 
-	mended(w, &v->differ, c);
+	check_mended(w, &v->differ, c);
 	v->right += c->len - masked;
 	v->masked += masked;
 	digest_table_mark(&v->digests, i, CHECK_RIGHT);
@@ -286,7 +287,7 @@ enum measure { BY_DIGEST, BY_SOURCE, BY_NOTHING };
  * buffer.  BY_NOTHING: it could not be read, and the run is being stopped.
  */
 static enum measure
-measure(struct worker *w, const struct check *c)
+check_measure(struct worker *w, const struct check *c)
 {
 	const struct opts *o = w->job->p->opts;
 	struct io io;
@@ -325,7 +326,7 @@ is_right(const struct worker *w, const struct check *c,
  * part beyond its present end later.
  */
 static bool
-early(const struct job *job)
+check_early(const struct job *job)
 {
 	return job->phase == PHASE_COPYING &&
 	    (job->p->store == STORE_SPARSE || job->p->holes ||
@@ -346,7 +347,7 @@ column_differs(struct worker *w, struct column *col, const struct check *c)
  * the copy, because it may need less padding than others.
  */
 static bool
-check_one(struct worker *w, unsigned target, const struct check *c,
+check_target(struct worker *w, unsigned target, const struct check *c,
     size_t masked, enum measure by)
 {
 	struct job *job = w->job;
@@ -358,7 +359,7 @@ check_one(struct worker *w, unsigned target, const struct check *c,
 	has = sparing_read_of(w, target, c->off, data);
 	if (has != NULL) {
 		memset(has + data, 0, (size_t)c->len - data);
-		mask(w, c, has);
+		check_mask(w, c, has);
 	}
 	if (has == NULL)
 		col->unread = true;
@@ -366,7 +367,7 @@ check_one(struct worker *w, unsigned target, const struct check *c,
 		column_differs(w, col, c);
 		return false;
 	}
-	mended(w, &col->differ, c);
+	check_mended(w, &col->differ, c);
 	col->right += c->len - masked;
 	return true;
 }
@@ -380,7 +381,7 @@ check_each(struct worker *w, size_t entry, const struct check *c,
     size_t masked)
 {
 	struct job *job = w->job;
-	enum measure by = measure(w, c);
+	enum measure by = check_measure(w, c);
 	bool all = true;
 	unsigned char *has;
 	struct io io;
@@ -395,7 +396,7 @@ check_each(struct worker *w, size_t entry, const struct check *c,
 	}
 	for (i = 0; i < job->p->targets; i++)
 		if (tee_read(&w->back, i) != NULL)
-			all &= check_one(w, i, c, masked, by);
+			all &= check_target(w, i, c, masked, by);
 	job->verify->differing += !all;
 	digest_table_mark(&job->verify->digests, entry, all ? CHECK_RIGHT :
 	    CHECK_DIFFERS);
@@ -409,14 +410,14 @@ bool
 verify_check(struct worker *w, size_t i, const struct check *c)
 {
 	struct job *job = w->job;
-	size_t masked = mask(w, c, NULL);
+	size_t masked = check_mask(w, c, NULL);
 	unsigned char *has;
 	enum measure by = BY_DIGEST;
 	bool whole;
 	struct io io;
 
 	if (masked == c->len) {
-		right(w, i, c, masked);
+		check_right(w, i, c, masked);
 		return !job->stop;
 	}
 	if (!rate_wait(&job->rate, c->len, job->halt))
@@ -428,20 +429,20 @@ verify_check(struct worker *w, size_t i, const struct check *c)
 		sparing_fail(w, &io);
 		return false;
 	}
-	if (io.err == 0 && io.done < c->len && early(job))
+	if (io.err == 0 && io.done < c->len && check_early(job))
 		return !job->stop;
-	mask(w, c, has);
+	check_mask(w, c, has);
 	whole = io.err == 0 && io.done == c->len;
 	if (whole)
-		by = measure(w, c);
+		by = check_measure(w, c);
 	else
 		job->verify->unread = true;
 	if (by == BY_NOTHING)
 		return false;
 	if (whole && is_right(w, c, has, masked, by))
-		right(w, i, c, masked);
+		check_right(w, i, c, masked);
 	else
-		differs(w, i, c, has, &io);
+		check_differs(w, i, c, has, &io);
 	job->verify->read += c->len - masked;
 	return !job->stop;
 }
@@ -471,21 +472,21 @@ what_differs(struct verify *v, const struct check *c)
 	unsigned i;
 
 	for (i = 0; i < v->targets; i++)
-		if (differed(&v->column[i].differ, c) > 0)
+		if (check_bytes_differed(&v->column[i].differ, c) > 0)
 			return &v->column[i].differ;
 	return &v->differ;
 }
 
 /* Several targets: the counted bytes of a chunk will be checked again. */
 static void
-uncount(struct worker *w, const struct check *c)
+check_uncount(struct worker *w, const struct check *c)
 {
 	struct verify *v = w->job->verify;
-	size_t masked = mask(w, c, NULL);
+	size_t masked = check_mask(w, c, NULL);
 	struct column *col;
 
 	for (col = v->column; col < v->column + v->targets; col++)
-		if (differed(&col->differ, c) == 0)
+		if (check_bytes_differed(&col->differ, c) == 0)
 			col->right -= c->len - masked;
 	if (v->targets > 0)
 		v->masked -= masked;
@@ -521,20 +522,20 @@ write_again(struct worker *w, const struct check *c)
  * digest was made.
  */
 static bool
-mend(struct worker *w, const struct check *c)
+check_mend(struct worker *w, const struct check *c)
 {
 	struct verify *v = w->job->verify;
 	size_t len = (size_t)c->len;
 	struct io io;
 
-	v->read += c->len - mask(w, c, NULL);
+	v->read += c->len - check_mask(w, c, NULL);
 	if (!read_again(w, c->off, len, &io) ||
 	    (w->job->p->hash != NULL && !as_noted(w->job->verify, c, w->buf)))
 		return true;
 	if (!piece_note(w, c->off, len))
 		return false;
 	v->differing--;
-	uncount(w, c);
+	check_uncount(w, c);
 	return write_again(w, c);
 }
 
@@ -547,5 +548,5 @@ verify_mend_next(struct worker *w)
 
 	if (w->job->stop || !digest_table_at(&v->digests, i, &c))
 		return false;
-	return c.state != CHECK_DIFFERS || mend(w, &c);
+	return c.state != CHECK_DIFFERS || check_mend(w, &c);
 }
