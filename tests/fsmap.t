@@ -561,6 +561,20 @@ ntfs_dirty()
 	printf '\xff\xff' | dd of=img bs=1 seek=$((at + 60)) conv=notrunc status=none
 	map img && is clean
 }
+# A system that sleeps in a file has more in its memory than is on the disk.
+asleep_ntfs()
+{
+	make_fs 40M ntfs && mount_fs ntfs && { echo "$2"; head -c 8192 /dev/zero; } >"mnt/$1" && leave_fs ntfs &&
+	    map img || return
+	[[ -z $2 ]] || { is dirty sleeps && nothing_free; return; }
+	is clean
+}
+if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
+	for word in hibr HIBR wake; do
+		it "does not believe an NTFS whose hiberfil.sys begins with $word" asleep_ntfs hiberfil.sys $word
+	done
+	it "... but one with an empty hiberfil.sys" asleep_ntfs hiberfil.sys ''
+fi
 if command -v mkntfs ntfsinfo >/dev/null; then
 	it "does not believe an NTFS that is marked dirty or has an open log" ntfs_dirty
 else

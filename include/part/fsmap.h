@@ -67,6 +67,7 @@ struct fs_map {
 	 */
 	struct fs_extents free;
 	struct fs_extents meta;	/* as requested by FS_META, FS_DEEP */
+	uint64_t end;		/* first byte behind it; 0: not known */
 	uint64_t used, free_bytes;	/* add up to the length of the
 					 * partition */
 	uint64_t reads, bytes_read;	/* the effort */
@@ -78,7 +79,7 @@ struct fs_map {
  * also the backups of a start that cannot be read.  Does not check whether it
  * is mounted; nothing is proven about a mounted file system.  "how" has bits of
  * enum fs_how.  Uses at most 64 MiB of memory, and reads at most 1/32 of the
- * partition, 1/8 with FS_DEEP, plus 16 MiB.
+ * partition, 1/8 with FS_DEEP, plus 16 MiB and the $MFT of an NTFS.
  *
  * Returns 0 or ENOMEM.  Errors in the file system, and when reading it, are not
  * a failure: see m->state and m->reason; such parts count as used.

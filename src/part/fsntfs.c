@@ -46,7 +46,7 @@ ntfs_log_closed(const unsigned char *page)
  * It begins with two pages that record its state, in turn; the later one
  * counts.  As long as either says that it is open, or says nothing, it is not
  * proven to be closed.  A log that is filled with FFh is empty: ntfs-3g leaves
- * it so, and marks nothing while it writes.
+ * it so.
  */
 static void
 judge_log(struct ntfs *n, unsigned char *r)
@@ -62,7 +62,6 @@ judge_log(struct ntfs *n, unsigned char *r)
 		if (at == UINT64_MAX || fs_get(n->io, at, n->buf, L_PAGE) != 0)
 			break;
 		if (ntfs_log_filled(n->buf, L_PAGE, 0xff)) {
-			n->unmarked = true;
 			sound++;
 		} else if (ntfs_mend(n->buf, L_PAGE, "RSTR") ||
 		    ntfs_mend(n->buf, L_PAGE, "CHKD")) {
@@ -220,6 +219,9 @@ ntfs_read(struct ntfs *n)
 		return;
 	if (n->longer)
 		fs_too_long(n->io);
+	else if (fs_exact(n->io) && !ntfs_boot_copy(n))
+		fs_doubt(n->io, FS_DAMAGED, "its second boot sector is not "
+		    "where it ends");
 	judge_volume(n, r);
 	judge_log(n, r);
 	if (fs_exact(n->io) && n->io->whole)
@@ -228,7 +230,7 @@ ntfs_read(struct ntfs *n)
 	ntfs_structures(n, r);
 	if (fs_contradicts(n->io))
 		fs_doubt(n->io, FS_DAMAGED, "its $Bitmap calls itself free");
-	if (fs_exact(n->io) && n->unmarked && !n->io->whole)
+	if (fs_exact(n->io) && !n->io->whole)
 		ntfs_ask_files(n);
 }
 

@@ -42,10 +42,11 @@ struct ntfs {
 	uint64_t	 cluster;	/* bytes */
 	uint64_t	 clusters;
 	bool		 longer;	/* there should be more */
+	uint64_t	 end;		/* byte of the second boot sector */
+	unsigned char	 boot[69];	/* the geometry, as in the first */
 	uint64_t	 mft, mirror;	/* bytes */
 	uint32_t	 record;	/* bytes */
 	uint64_t	 lost;		/* bytes of $Bitmap */
-	bool		 unmarked;	/* $LogFile is empty: not by Windows */
 	uint32_t	 index;		/* bytes, of a block of names */
 	unsigned char	*buf;		/* FS_PIECE */
 	struct ntfs_part *part;		/* all of $MFT, once known */
@@ -63,6 +64,12 @@ struct ntfs_run {		/* of clusters */
  * which makes the file system doubtful.  Returns false if there is none.
  */
 bool ntfs_boot(struct ntfs *);
+
+/*
+ * Whether a second boot sector is where the volume ends, and has the geometry
+ * of the first.  One that spans several disks has it elsewhere.
+ */
+bool ntfs_boot_copy(struct ntfs *);
 
 /* Undo the fix-ups; false if it was not written completely. */
 bool ntfs_mend(unsigned char *, size_t size, const char *magic);
@@ -124,7 +131,10 @@ bool ntfs_record(struct ntfs *, uint64_t number, unsigned char *r);
 void ntfs_hits(struct ntfs *, const struct fs_extents *lost,
     struct fs_names *);
 
-/* Doubt it if a file has a byte that was noted as free.  Needs n->buf. */
+/*
+ * Doubt it if a file has a byte that was noted as free, or Windows sleeps in
+ * one.  Needs n->buf.
+ */
 void ntfs_ask_files(struct ntfs *);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "fshits.h"
 #include "fsntfs.h"
@@ -19,6 +20,8 @@ enum {				/* offsets and values in a name, in a record or
 	SEQUENCE = 48,		/* bits of a number, then a sequence number */
 };
 
+enum { SLEEP_HEAD = 4096 };	/* bytes of a file for hibernation, at least */
+
 enum {				/* offsets and values in an index, and its
 				 * entries */
 	X_ROOT = 16, X_BLOCK = 24, X_FIRST = 0, X_USED = 4, X_HEAD = 16,
@@ -29,6 +32,7 @@ enum {				/* offsets and values in an index, and its
 struct search {
 	struct ntfs	*n;
 	struct fs_hits	 hits;
+	bool		 sleeps;	/* Windows, in a file */
 };
 
 /* Called for each record of $MFT that was read. */
@@ -357,6 +361,79 @@ ntfs_hits(struct ntfs *n, const struct fs_extents *lost, struct fs_names *to)
 	fs_hits_close(&s.hits);
 }
 
+/*
+ * Whether a system sleeps in the first bytes of a file, as ntfs-3g sees it
+ * (volume.c, ntfs_volume_check_hiberfile): a file that is shorter than its head
+ * is of a system on another volume.
+ */
+static bool
+ntfs_sleeps_in(struct ntfs *n, const unsigned char *r, void *arg)
+{
+	static const char *const words[] = { "hibr", "HIBR", "wake", "WAKE" };
+	const unsigned char *a = ntfs_attribute(n, r, NULL, AT_DATA);
+	unsigned char head[4] = { 0 };
+	bool *sleeps = arg;
+	uint64_t at;
+	size_t i;
+
+	if (a == NULL || (a[A_OUTSIDE] != 0 && fs_le(a + A_FIRST, 8) != 0))
+		return true;
+	at = a[A_OUTSIDE] != 0 ? ntfs_place(n, a, 0) : UINT64_MAX;
+	if (a[A_OUTSIDE] == 0 || fs_le(a + A_SIZE, 8) < SLEEP_HEAD ||
+	    (at != UINT64_MAX && fs_get(n->io, at, head, sizeof(head)) != 0))
+		*sleeps = true;
+	for (i = 0; i < sizeof(words) / sizeof(*words) && at != UINT64_MAX &&
+	    fs_le(a + A_VALID, 8) > 0; i++)
+		*sleeps |= memcmp(head, words[i], sizeof(head)) == 0;
+	return true;
+}
+
+/* Whether a record is of a file in which Windows puts its memory. */
+static bool
+ntfs_is_for_sleep(struct search *s, const unsigned char *r)
+{
+	static const char *const names[] = { "hiberfil.sys", "swapfile.sys" };
+	const unsigned char *a = NULL, *f;
+	size_t size, i;
+	char *name;
+	bool is = false;
+
+	while (!is && (a = ntfs_attribute(s->n, r, a, AT_NAME)) != NULL) {
+		f = ntfs_value(a, F_TEXT, &size);
+		name = f == NULL || ntfs_reference(f + F_PARENT).number !=
+		    N_ROOT ? NULL : ntfs_name_text(s, f, size);
+		for (i = 0; i < 2 && name != NULL; i++)
+			is |= strcasecmp(name, names[i]) == 0;
+		free(name);
+	}
+	return is;
+}
+
+static void
+ntfs_ask_file(struct search *s, const unsigned char *r, uint64_t number)
+{
+	ntfs_look_at_record(s, r, number);
+	if (fs_le(r + R_BASE, 8) == 0 &&
+	    ntfs_is_for_sleep(s, r)) {
+		ntfs_sleeps_in(s->n, r, &s->sleeps);
+		s->hits.to->more |= !ntfs_others(s->n, r, number, AT_DATA,
+		    ntfs_sleeps_in, &s->sleeps);
+	}
+}
+
+/* $MFT is copied anyway, so that all of it may be read. */
+static void
+ntfs_allow_mft(struct ntfs *n)
+{
+	const struct ntfs_part *p;
+	uint64_t left = n->io->src->length;
+
+	for (p = n->part; p < n->part + n->parts && n->io->budget > 0; p++) {
+		n->io->budget += p->len < left ? p->len : left;
+		left -= p->len < left ? p->len : left;
+	}
+}
+
 void
 ntfs_ask_files(struct ntfs *n)
 {
@@ -367,7 +444,11 @@ ntfs_ask_files(struct ntfs *n)
 	n->io->failed = false;
 	if (fs_hits_open(&s.hits)) {
 		none.more = !ntfs_mft(n);
-		ntfs_each_record(&s, ntfs_look_at_record, is_gone);
+		ntfs_allow_mft(n);
+		ntfs_each_record(&s, ntfs_ask_file, is_gone);
+		if (s.sleeps)
+			fs_doubt(n->io, FS_DIRTY, "Windows sleeps in it: not "
+			    "shut down, or hibernated");
 		fs_doubt_files(n->io, s.hits.n, none.more,
 		    "its $Bitmap and its files differ: chkdsk");
 	}

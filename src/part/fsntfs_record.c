@@ -48,11 +48,13 @@ ntfs_geometry(struct ntfs *n, const unsigned char *b)
 	    sector > 4096 || !fs_power_of_two(per) || n->cluster > 2 << 20)
 		return false;
 	n->clusters = fs_le(b + B_SECTORS, 8) / per;
+	memcpy(n->boot, b + B_OEM, sizeof(n->boot));
 	if (n->clusters == 0 || n->clusters > INT64_MAX / n->cluster ||
 	    fs_le(b + B_MFT, 8) >= n->clusters ||
 	    fs_le(b + B_MIRROR, 8) >= n->clusters)
 		return false;
 	n->clusters = fs_clamp(n->io, n->clusters, n->cluster, &n->longer);
+	n->end = fs_le(b + B_SECTORS, 8) * sector;
 	n->mft = fs_le(b + B_MFT, 8) * n->cluster;
 	n->mirror = fs_le(b + B_MIRROR, 8) * n->cluster;
 	n->record = ntfs_record_size(n, (int8_t)b[B_RECORD]);
@@ -78,6 +80,19 @@ ntfs_boot(struct ntfs *n)
 		return false;
 	fs_doubt(io, FS_DAMAGED, "its boot sector is lost");
 	return true;
+}
+
+bool
+ntfs_boot_copy(struct ntfs *n)
+{
+	/* between these lie numbers that change when a partition is moved */
+	enum { SIZES = B_CLUSTER + 1 - B_OEM, REST = B_SECTORS - B_OEM };
+	unsigned char b[BOOT];
+
+	return fs_get(n->io, n->end, b, sizeof(b)) == 0 &&
+	    memcmp(b + B_OEM, n->boot, SIZES) == 0 &&
+	    memcmp(b + B_SECTORS, n->boot + REST,
+	    sizeof(n->boot) - REST) == 0;
 }
 
 bool

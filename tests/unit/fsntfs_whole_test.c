@@ -29,7 +29,7 @@ enum {
 	FREE = 25, MORE = 30,
 };
 
-static unsigned char disk[CLUSTERS * CLUSTER];
+static unsigned char disk[(CLUSTERS + 1) * CLUSTER];
 
 static unsigned char *
 at(unsigned cluster)
@@ -311,6 +311,7 @@ seal(void)
 		if (memcmp(record(i), "FILE", 4) == 0)
 			seal_at(record(i), RECORD / NTFS_STRIDE);
 	memcpy(at(MIRROR), record(0), (size_t)4 * RECORD);
+	memcpy(at(CLUSTERS), disk, CLUSTER);
 	seal_at(at(ROOT_INDEX), INDEX / NTFS_STRIDE);
 	for (i = 0; i < 2; i++)
 		if (at(LOG)[i * PAGE] != 0xff)
@@ -456,6 +457,7 @@ doubts_its_bitmap(void **state)
 	assert_true(leaves(0));
 	set_up(NULL);
 	put(disk + 40, 8, CLUSTERS - 3);	/* bits behind its end */
+	memcpy(at(CLUSTERS - 3), disk, CLUSTER);
 	assert_int_equal(image_read(0), FS_CLEAN);
 	assert_true(leaves(ALL - 3));
 }
@@ -509,7 +511,66 @@ doubts_its_table(void **state)
 	}
 }
 
-/* Who marks nothing is asked for files that have what is free. */
+/* A second boot sector is where it ends, with the same sizes. */
+static void
+has_two_boot_sectors(void **state)
+{
+	static const struct { unsigned at; enum fs_state state; } of[] = {
+		{ 0, FS_CLEAN }, { 3, FS_DAMAGED }, { 11, FS_DAMAGED },
+		{ 13, FS_DAMAGED }, { 28, FS_CLEAN }, { 40, FS_DAMAGED },
+		{ 48, FS_DAMAGED }, { 56, FS_DAMAGED }, { 64, FS_DAMAGED },
+		{ 68, FS_DAMAGED }, { 90, FS_CLEAN },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(of); i++) {
+		set_up(NULL);
+		at(CLUSTERS)[of[i].at] ^= 1;
+		if (image_read(0) != of[i].state)
+			fail_msg("byte %u: %s", of[i].at, map.reason);
+	}
+	set_up(NULL);
+	src.length = CLUSTERS * CLUSTER;	/* there is no room for it */
+	assert_int_equal(image_read(0), FS_DAMAGED);
+	assert_true(leaves(0));
+}
+
+/* Windows, or another system, has put its memory into a file of the root. */
+static void
+knows_who_sleeps(void **state)
+{
+	static const struct {
+		const char *name, *begins;
+		unsigned directory, clusters;
+		enum fs_state state;
+	} of[] = {
+		{ "HiberFil.SYS", "hibr", N_ROOT, 8, FS_DIRTY },
+		{ "hiberfil.sys", "HIBR", N_ROOT, 8, FS_DIRTY },
+		{ "hiberfil.sys", "wake", N_ROOT, 8, FS_DIRTY },
+		{ "swapfile.sys", "WAKE", N_ROOT, 8, FS_DIRTY },
+		{ "hiberfil.sys", "", N_ROOT, 8, FS_CLEAN },
+		{ "hiberfil.sys", "", N_ROOT, 7, FS_DIRTY },
+		{ "hiberfil.sys", "hibr", DIR, 8, FS_CLEAN },
+		{ "hiberfil.sy", "hibr", N_ROOT, 8, FS_CLEAN },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(of); i++) {
+		unsealed(NULL);
+		make_record(B, R_IN_USE);
+		add_name(B, of[i].directory, of[i].name, 1);
+		add_run(B, AT_DATA, DATA_A, of[i].clusters);
+		memcpy(at(DATA_A), of[i].begins, strlen(of[i].begins));
+		seal();
+		if (image_read(0) != of[i].state || !leaves(of[i].state ==
+		    FS_CLEAN ? ALL : 0))
+			fail_msg("case %zu: %s", i, map.reason);
+	}
+}
+
+/* Files that have what is free are looked for, whoever wrote them. */
 static void
 asks_files(void **state)
 {
@@ -521,7 +582,8 @@ asks_files(void **state)
 	(void)state;
 	for (i = 0; i < COUNT(of) + 1; i++) {
 		unsealed(NULL);
-		memset(at(LOG), 0xff, (size_t)2 * PAGE);
+		if (i % 2 == 0)
+			memset(at(LOG), 0xff, (size_t)2 * PAGE);
 		if (i < COUNT(of))
 			at(BITS)[of[i] / 8] &= (unsigned char)~(1 << of[i] % 8);
 		seal();
@@ -691,6 +753,8 @@ main(void)
 		TEST(judges_it),
 		TEST(doubts_its_bitmap),
 		TEST(doubts_its_table),
+		TEST(has_two_boot_sectors),
+		TEST(knows_who_sleeps),
 		TEST(asks_files),
 		TEST(names_files),
 		TEST(names_what_is_spoilt),
