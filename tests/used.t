@@ -591,6 +591,32 @@ raid_of_disks()
 }
 it "... or a table, and the signature of a RAID at its end" raid_of_disks
 
+# What has digests of all blocks of a file system, or of more than it, is right only with
+# what is free.
+# behind_it BYTES BACK REGEX: so many bytes before the end of 1 MiB behind it
+behind_it()
+{
+	local size
+	ext4_image e4 && size=$(stat -c %s e4) && truncate -s +1M e4 && "$pardd" if=e4 usedmap=used >said 2>&1 &&
+	    grep -q '[?]' used || return
+	printf %b "$1" | dd of=e4 bs=1 seek=$((size + 1048576 - $2)) conv=notrunc status=none && whole "$3"
+}
+it "copies a file system whole with a hash tree behind it" behind_it verity 1048576 'something is behind it.*'
+it "... or a footer of Android" behind_it AVBf 64 '.*Android Verified Boot.'
+hash_beside()
+{
+	disk disk "$1" && printf 'verity\0\0\1\0\0\0\1\0\0\0' | dd of=disk bs=1M seek=162 conv=notrunc status=none &&
+	    exits 0 "$pardd" if=disk of=copy used=only && same disk copy && says 'partition 1 .*dm-verity.*copied whole$'
+}
+it "... or one in another partition" hash_beside gpt
+dynamic_disk()
+{
+	disk disk "$1" && sfdisk -q --part-type disk 2 "$2" >made 2>&1 && exits 0 "$pardd" if=disk of=copy used=only &&
+	    same disk copy && says 'partition 1: it is on a Windows dynamic disk'
+}
+it "copies a Windows dynamic disk whole" dynamic_disk dos 42
+it "... with a GPT" dynamic_disk gpt AF9B60A0-1431-4F62-BC68-3311714A69AD
+
 overlapping()
 {
 	disk disk dos && row disk 3 0x83 $((40 * 2048)) $((20 * 2048)) &&

@@ -595,6 +595,7 @@ ext_read(struct ext *e)
 	struct fs_io *io = e->io;
 
 	ext_judge(e);
+	io->map->end = e->blocks * e->block;
 	if (!io->whole && read_descs(e, 0))
 		ext_journal(e);
 	if (!io->whole || !fs_exact(io)) {

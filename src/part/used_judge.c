@@ -14,6 +14,11 @@
 #include "part/parts.h"
 #include "used_list.h"
 
+enum {				/* what may lie behind a file system */
+	TREE_UNIT = 4096,	/* bytes of a block of a hash tree */
+	AVB_FOOTER = 64,	/* bytes, the last ones of a partition */
+};
+
 enum {				/* an MBR */
 	MBR = 512,
 	MBR_ROWS = 446, MBR_ROW = 16, MBR_MAGIC = 510,
@@ -127,6 +132,36 @@ used_undivided(struct used_fs *fs, struct look *l)
 	    used_whole(fs, "its first sector has a partition table, too");
 }
 
+/*
+ * Refuse a file system with something behind it that may be made from all of
+ * its blocks: a tree of dm-verity, of Android with its footer (AVB), or any
+ * other that begins there.  Such a tree covers free blocks, too.
+ */
+static int
+used_uncovered(struct used_fs *fs, struct look *l, const struct fs_map *m)
+{
+	unsigned char b[TREE_UNIT];
+	size_t i;
+
+	if (fs->length >= AVB_FOOTER) {
+		if (look_read(l, fs->length - AVB_FOOTER, b, AVB_FOOTER) != 0)
+			return used_whole(fs, "its end cannot be read");
+		if (memcmp(b, "AVBf", 4) == 0)
+			return used_whole(fs, "its free blocks have digests, "
+			    "too (Android Verified Boot)");
+	}
+	if (m->end == 0 || m->end > fs->length ||
+	    fs->length - m->end < TREE_UNIT)
+		return 0;
+	if (look_read(l, m->end, b, TREE_UNIT) != 0)
+		return used_whole(fs, "what is behind it cannot be read");
+	for (i = 0; i < TREE_UNIT; i++)
+		if (b[i] != 0)
+			return used_whole(fs, "something is behind it, which "
+			    "may have digests of its free blocks");
+	return 0;
+}
+
 /* Add its free ranges. */
 static int
 used_take_free(struct used *u, const struct plan *p, const struct used_fs *fs,
@@ -162,7 +197,8 @@ used_proven(struct used_fs *fs, const struct used *u, struct look *l,
 		return false;
 	*err = fs_map_read(v.type, &source, l->how, m);
 	return *err == 0 && used_convinced(fs, m, &v) == 0 &&
-	    used_undivided(fs, l) == 0 && used_idle(fs, l->p->src) == 0;
+	    used_undivided(fs, l) == 0 && used_uncovered(fs, l, m) == 0 &&
+	    used_idle(fs, l->p->src) == 0;
 }
 
 /* Whether it can at least show what to read first; this need not be true. */

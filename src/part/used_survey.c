@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/param.h>
 
 #include "look.h"
@@ -186,6 +187,27 @@ used_add_all(struct used *u, const struct plan *p, const struct parts *t)
 	return err;
 }
 
+/*
+ * Volumes of Windows dynamic disks (LDM) span partitions and disks: where a
+ * file system begins says nothing about where its other blocks lie.
+ */
+static void
+doubt_spans(struct used *u, const struct parts *t)
+{
+	static const char *const ldm[] = { "0x42",
+		"af9b60a0-1431-4f62-bc68-3311714a69ad",
+		"5808c8aa-7e8f-42e0-85d2-e1e90434cfb3" };
+	bool spans = false;
+	size_t i, k;
+
+	for (i = 0; i < t->n; i++)
+		for (k = 0; k < sizeof(ldm) / sizeof(*ldm); k++)
+			spans |= strcasecmp(t->part[i].type, ldm[k]) == 0;
+	for (i = 0; i < u->n && spans; i++)
+		used_whole(&u->fs[i], "it is on a Windows dynamic disk, whose "
+		    "volumes may span several");
+}
+
 /* Find out what to examine.  Returns 0 or an errno value. */
 static int
 used_survey_parts(struct used *u, struct look *l)
@@ -206,6 +228,7 @@ used_survey_parts(struct used *u, struct look *l)
 	if (err == 0 && (l->how & FS_ORDER) == 0) {
 		if (t.n > 0)
 			doubt_table(u, p);
+		doubt_spans(u, &t);
 		if (gpt)
 			err = doubt_mbr(u, l, t.sector);
 		if (gpt && err == 0)
@@ -213,6 +236,27 @@ used_survey_parts(struct used *u, struct look *l)
 	}
 	parts_free(&t);
 	return err;
+}
+
+/*
+ * A hash tree (dm-verity) covers free blocks, too, and does not say of which
+ * partition.
+ */
+static void
+doubt_trees(struct used *u)
+{
+	unsigned tree = 0;
+	size_t i;
+
+	for (i = 0; i < u->n; i++)
+		if (strcmp(u->fs[i].type, "DM_verity_hash") == 0)
+			tree = u->fs[i].partition;
+	for (i = 0; i < u->n && tree != 0; i++)
+		if (u->fs[i].treated != TREATED_WHOLE)
+			used_whole(&u->fs[i], "partition %u may have digests "
+			    "of its free blocks (dm-verity)", tree);
+	if (tree != 0)
+		u->free.n = 0;
 }
 
 int
@@ -228,6 +272,8 @@ used_look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 	for (i = 0; i < u->n && err == 0; i++)
 		if (u->fs[i].treated != TREATED_WHOLE)
 			err = used_judge(u, &u->fs[i], &l);
+	if ((how & FS_ORDER) == 0)
+		doubt_trees(u);
 	look_close(&l);
 	return err;
 }
