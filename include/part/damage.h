@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "map/map.h"
-#include "part/fsmap.h"
-#include "part/fsnames.h"
+#include "fs/fsmap.h"
+#include "fs/fsnames.h"
 #include "plan/plan.h"
 
 struct loss {			/* lost bytes of a file system */

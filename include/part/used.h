@@ -12,7 +12,7 @@
 #include "base/fault.h"
 #include "digest/bmap.h"
 #include "map/map.h"
-#include "part/fsmap.h"
+#include "fs/fsmap.h"
 #include "plan/plan.h"
 
 enum treated {

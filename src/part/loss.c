@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "end/endpoint.h"
-#include "part/fsmap.h"
-#include "part/fsnames.h"
+#include "fs/fsmap.h"
+#include "fs/fsnames.h"
 
 enum {
 	ROOM = 64 << 10,	/* bytes per read, at most */

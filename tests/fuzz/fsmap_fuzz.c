@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "input.h"
-#include "part/fsmap.h"
-#include "part/fsnames.h"
-#include "src/part/fsread.h"
+#include "fs/fsmap.h"
+#include "fs/fsnames.h"
+#include "src/fs/fsread.h"
 
 enum {
 	IMAGES = 32,

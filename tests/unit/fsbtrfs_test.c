@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <xxhash.h>
 
-#include "../../src/part/fsbtrfs.h"
+#include "../../src/fs/fsbtrfs.h"
 #include "fsimage.h"
 
 #define KIB	((size_t)1024)

@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "../../src/part/fsexfat.h"
+#include "../../src/fs/fsexfat.h"
 #include "fsimage.h"
 
 #define SECTOR	((size_t)512)

@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "../../src/part/fsext.h"
+#include "../../src/fs/fsext.h"
 #include "fsimage.h"
 
 #define BLOCK	((size_t)1024)

@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "../../src/part/fsfat.h"
+#include "../../src/fs/fsfat.h"
 #include "fsimage.h"
 
 #define SECTOR	((size_t)512)

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "part/fsmap.h"
-#include "part/fsnames.h"
+#include "fs/fsmap.h"
+#include "fs/fsnames.h"
 #include "poor.h"
 
 static struct {

@@ -27,10 +27,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "part/fsmap.h"
-#include "part/fsnames.h"
+#include "fs/fsmap.h"
+#include "fs/fsnames.h"
 
-#include "../../src/part/fsread.h"
+#include "../../src/fs/fsread.h"
 
 /* ------------------------------------------------------ printing a map */
 

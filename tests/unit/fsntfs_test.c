@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/part/fsntfs.h"
-#include "part/fsnames.h"
+#include "../../src/fs/fsntfs.h"
+#include "fs/fsnames.h"
 
 enum {
 	CLUSTER = 512, CLUSTERS = 128, RECORD = 1024, RECORDS = 20,

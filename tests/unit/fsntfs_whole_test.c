@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "../../src/part/fsntfs.h"
+#include "../../src/fs/fsntfs.h"
 #include "fsimage.h"
 
 #define CLUSTER	((size_t)512)

@@ -8,7 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "../../src/part/fsxfs.h"
+#include "../../src/fs/fsxfs.h"
 #include "fsimage.h"
 
 #define BLOCK	((size_t)512)

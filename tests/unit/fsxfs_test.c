@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../src/part/fsxfs.h"
+#include "../../src/fs/fsxfs.h"
 
 enum {
 	BLOCK = 512, BLOCKS = 64, GROUPS = 2,	/* blocks of a group */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "fsread.h"
-#include "part/fsnames.h"
+#include "fs/fsnames.h"
 
 /*
  * Read one: type, label, state, free space and metadata.  Returns false, and

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "part/fsmap.h"
+#include "fs/fsmap.h"
 
 enum { FS_PIECE = 256 << 10 };	/* bytes per read, at most */
 

@@ -1,7 +1,7 @@
 /*
  * The file systems whose files can be found.
  */
-#include "part/fsnames.h"
+#include "fs/fsnames.h"
 
 #include <errno.h>
 #include <stdlib.h>

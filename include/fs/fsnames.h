@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "part/fsmap.h"
+#include "fs/fsmap.h"
 
 enum { FS_NAMES_MOST = 1000 };
 

@@ -1,7 +1,7 @@
 /*
  * Choosing the reader for a partition, and judging its result.
  */
-#include "part/fsmap.h"
+#include "fs/fsmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
