@@ -478,7 +478,7 @@ pasted()
 		exits 0 "$pardd" if=a of="$name" || return
 		command=$(sed -n 's/^pardd: note: .*to move it there: //p' err)
 		[[ -n $command ]] && eval "set -- $command" || return
-		[[ $# = 3 && $3 != -* && $3 -ef ./$name && ! -e pwned ]] || fail "$command" || return
+		[[ $# = 4 && $4 != -* && $4 -ef ./$name && ! -e pwned ]] || fail "$command" || return
 		rm -- "./$name"
 	done
 }
