@@ -592,15 +592,18 @@ unread()
 	"$tools/ends" how "$pardd" if=src of=dst json=json "$@" 2>&7 &
 	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how)
 }
-unread_copy()
+# unread_stop once|twice: by one signal, with its verdict; by a second one at once
+unread_stop()
 {
 	unread rate=50k progress=1 && sleep 1.3 && kill -TERM "$pid" &&
 	    until_true 20 grep -q '"event":"result"' json && grep -q '"status":143' json || return
 	sleep 0.2
 	kill -0 "$pid" || fail "it did not wait for a reader" || return
-	kill -TERM "$pid" && until_true 20 grep -q signal how && ended signal 15
+	[[ $1 = once ]] || kill -TERM "$pid"
+	until_true "$([[ $1 = once ]] && echo 10 || echo 3)" grep -q signal how && ended signal 15
 }
-it "can be stopped while nobody reads its messages" unread_copy
+it "can be stopped by a signal while nobody reads its messages" unread_stop once
+it "... and by a second one at once" unread_stop twice
 unread_end()
 {
 	unread status=progress && until_true 20 grep -q '"event":"result"' json && sleep 0.2 &&

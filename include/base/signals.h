@@ -25,7 +25,14 @@ int signals_take(struct signals *, struct fault *f);
  */
 void signals_let(void);
 
-/* Whether one of the fatal signals is pending. */
+/*
+ * The program is to end, by a signal that was read from the descriptor: in some
+ * seconds signals_pending is true, because messages that nobody reads must not
+ * delay the end.
+ */
+void signals_hurry(void);
+
+/* Whether one of the fatal signals is pending, or it is time to end. */
 bool signals_pending(void);
 
 /* Die by a signal as if it had never been blocked; return if it is ignored. */

@@ -7,8 +7,8 @@
  *
  * Standard error may be a pipe that nobody reads.  Signals are blocked during
  * the copy, and the main thread must handle them.  So nothing is written before
- * poll(2) says that there is room, and if a signal has arrived meanwhile the
- * line is dropped.
+ * poll(2) says that there is room, and if a signal has arrived meanwhile, or
+ * some seconds ago, the line is dropped.
  *
  * Standard error may be the very file that is being written.  Then everything
  * is kept in memory and printed after the copy.

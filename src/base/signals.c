@@ -8,10 +8,14 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 static const int answered[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 };
 
-enum { ANSWERED = sizeof(answered) / sizeof(answered[0]) };
+enum {
+	ANSWERED = sizeof(answered) / sizeof(answered[0]),
+	PATIENCE = 5,		/* s */
+};
 
 void
 signals_hold(void)
@@ -47,8 +51,9 @@ signals_take(struct signals *s, struct fault *f)
 		    old.sa_handler != SIG_IGN)
 			sigaddset(&set, answered[i]);
 	signals_ignore();
-	sigprocmask(SIG_BLOCK, &set, NULL);
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	if (s->fd < 0)
 		return fault_errno(f, errno, "signals");
 	return 0;
@@ -67,6 +72,12 @@ signals_let(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+void
+signals_hurry(void)
+{
+	alarm(PATIENCE);
+}
+
 bool
 signals_pending(void)
 {
@@ -74,6 +85,8 @@ signals_pending(void)
 	size_t i;
 
 	sigpending(&set);
+	if (sigismember(&set, SIGALRM))
+		return true;
 	for (i = 0; i < ANSWERED; i++)
 		if (answered[i] != SIGUSR1 && sigismember(&set, answered[i]))
 			return true;

@@ -108,6 +108,7 @@ conduct_signals(struct conductor *c, const struct tally *t)
 		}
 		out->signal = (int)si.ssi_signo;
 		c->signalled = clock_seconds();
+		signals_hurry();
 		job_stop(c->job);
 		report_stopping(out->signal);
 	}

@@ -126,6 +126,7 @@ sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
 			continue;
 		}
 		out->signal = (int)si.ssi_signo;
+		signals_hurry();
 		return false;
 	}
 	return true;
