@@ -217,7 +217,9 @@ file_written(const struct endpoint *ep, struct timespec *t)
 	default:
 		return false;
 	}
-	if (file->device || fstat(file->plain, &st) != 0)
+	/* fdatasync may leave the time behind, for a power cut to undo */
+	if (file->device || fsync(file->plain) != 0 ||
+	    fstat(file->plain, &st) != 0)
 		return false;
 	*t = st.st_mtim;
 	return true;

@@ -131,8 +131,8 @@ maploader_date(struct mapsaver *ms, const struct plan *p)
 }
 
 /*
- * Remove the date again, and compare: if the target is older, a power cut has
- * undone writes.
+ * Remove the date again, and compare.  A target that is older was put back to a
+ * state without the last writes.
  */
 static bool
 written_since(struct mapsaver *ms, const struct endpoint *dst)
@@ -151,7 +151,7 @@ written_since(struct mapsaver *ms, const struct endpoint *dst)
 	sec = strtoll(at + sizeof(date_mark) - 1, &end, 10);
 	nsec = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
 	return !dst->is.absent && endpoint_written(dst, &is) &&
-	    (is.tv_sec > sec || (is.tv_sec == sec && is.tv_nsec > nsec));
+	    (is.tv_sec != sec || is.tv_nsec != nsec);
 }
 
 /* The size of a whole disk; 0: it is not one, or unknown. */
@@ -388,8 +388,9 @@ maploader_check_target(const struct mapsaver *ms, const struct plan *p,
 		    (long long)p->dst->geo.size);
 	if (since)
 		return fault_set(f, STATUS_REFUSED, "%s was written to since "
-		    "%s was saved: what that calls finished may have changed; "
-		    "if not, remove the line \"# pardd target\" from the map",
+		    "%s was saved, or put back to an older state; if what that "
+		    "calls finished is there, remove its line "
+		    "\"# pardd target\"",
 		    p->dst->name, path);
 	return 0;
 }

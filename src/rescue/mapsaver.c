@@ -201,8 +201,11 @@ mapsaver_save_job(struct job *job, int (*kept)(struct job *, struct fault *),
 	else if (kept(job, f) != 0 || target_kept(job, seg, n,
 	    kept == job_source_kept, f) != 0)
 		err = -1;		/* the map stays as it was */
-	else
+	else {
+		if (kept == job_source_kept)	/* nothing is written later */
+			maploader_date(&job->rescue->mapsaver, job->p);
 		err = write_map(job, seg, n, mapfile_save_by, f);
+	}
 	free(seg);
 	return err;
 }
@@ -210,7 +213,6 @@ mapsaver_save_job(struct job *job, int (*kept)(struct job *, struct fault *),
 int
 mapsaver_save(struct job *job, struct fault *f)
 {
-	maploader_date(&job->rescue->mapsaver, job->p);
 	return mapsaver_save_job(job, job_source_kept, f) == 0 ? 0 : -1;
 }
 
