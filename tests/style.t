@@ -106,3 +106,25 @@ long_functions()
 	' "$top"/src/*.c "$top"/src/*/*.c | grep .
 }
 it "has no function longer than 60 lines" long_functions
+
+# What stands for a library that is not there has the name of what it stands for.
+names()
+{
+	local twice
+	twice=$(awk '
+	/^#ifdef HAVE_/ { has = 1 }
+	/^#else/ && has { instead = 1 }
+	/^#endif/ { has = instead = 0 }
+	/^[a-z][a-z_0-9]*\(/ && !instead { sub(/\(.*/, ""); print }' \
+	    "$top"/src/*.c "$top"/src/*/*.c | sort | uniq -d)
+	[[ -z $twice ]] || fail "stands twice: $twice"
+}
+it "gives each function a name of its own" names
+objects()
+{
+	! awk '
+	/^static / { local = 1; next }
+	/^[a-z0-9]+\(/ && local { sub(/\(.*/, ""); print FILENAME ": " $0 }
+	!/^[ \t]/ { local = 0 }' "$top"/src/*.c "$top"/src/*/*.c | grep .
+}
+it "says in the name of a local function what it acts on" objects
