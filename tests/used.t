@@ -87,6 +87,24 @@ punched()
 }
 it "punches holes into an old file where something is free" punched
 
+# A rescue, too: but what domain= leaves out stays, and what an earlier run has copied.
+punched_by_rescue()
+{
+	ext4_image e4 && "$blocks" make old 32M && cp old part && exits 0 "$pardd" if=e4 of=new used=only &&
+	    exits 0 "$pardd" if=e4 of=old used=only map=map && same new old && sound old &&
+	    (($(stat -c %b old) * 512 < 15000000)) && exits 0 "$pardd" if=e4 usedmap=used.map || return
+	local off len _
+	read -r off len _ < <(grep '^0x.*0x.*?' used.map | sort -k 2 | tail -n 1)
+	((len > 2097152)) && "$blocks" make part 32M && cp part was || return
+	printf '0x0 ? 1\n0x0 %#x +\n%#x %#x ?\n' $((off)) $((off)) $((len)) >domain
+	printf '0x0 ? 1\n0x0 %#x ?\n%#x 0x100000 +\n%#x %#x ?\n' $((off)) $((off)) $((off + 1048576)) \
+	    $((33554432 - off - 1048576)) >part.map
+	exits 0 "$pardd" if=e4 of=part used=only map=part.map domain=domain domaintypes='?' || return
+	cmp -n $((off + 1048576)) part was && cmp -i $((off + len)) part was &&
+	    cmp -i $((off + 1048576)) -n $((len - 1048576)) part /dev/zero
+}
+it "... in a rescue, too, but for what is finished or not in its domain" punched_by_rescue
+
 # What is there already is read there, also of a structure that begins with it.
 known_in_part()
 {

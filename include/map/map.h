@@ -22,6 +22,7 @@ enum seg_status {
 	BAD = '-',
 	FINISHED = '+',
 	OUTSIDE = 'x',		/* left out by domain= or used= */
+	STALE = 's',		/* the same, but the target's is to be zeroed */
 	CLAIMED = 'c',		/* a worker has it */
 	/* Untried, but left to a later pass; a file calls them untried. */
 	LATER = 'l',

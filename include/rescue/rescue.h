@@ -61,10 +61,7 @@ struct rescue {
 int rescue_begin(struct job *, struct fault *f);
 void rescue_free(struct rescue *);
 
-/*
- * For the lead: run all passes, each with all workers, while the mapsaver saves
- * the map.
- */
+/* For the lead, while the mapsaver runs: run all passes with all workers. */
 void rescue_run(struct job *);
 
 /* The pattern of bad ranges, or NULL if there is none yet. */

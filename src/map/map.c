@@ -359,6 +359,8 @@ copy_all(struct map *map, struct seg **copy, bool put_off)
 			(*copy)[n].status = map->from;
 		else if (!put_off && status_hidden((*copy)[n].status))
 			(*copy)[n].status = UNTRIED;
+		if ((*copy)[n].status == STALE)
+			(*copy)[n].status = OUTSIDE;
 	}
 	pthread_mutex_unlock(&map->lock);
 	return n;
@@ -470,7 +472,7 @@ map_totals(struct map *map)
 
 	pthread_mutex_lock(&map->lock);
 	t = (struct map_totals){ .end = map->length,
-		.outside = map->sum[OUTSIDE].bytes,
+		.outside = map->sum[OUTSIDE].bytes + map->sum[STALE].bytes,
 		.finished = map->sum[FINISHED].bytes,
 		.bad = map->sum[BAD].bytes,
 		.bad_ranges = map->sum[BAD].ranges,

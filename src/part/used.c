@@ -20,7 +20,6 @@
 
 #include "base/status.h"
 #include "end/tee.h"
-#include "map/domain.h"
 #include "map/mapfile.h"
 #include "part/parts.h"
 #include "used_list.h"
@@ -104,7 +103,7 @@ used_clears(const struct plan *p)
 	const struct opts *o = p->opts;
 	unsigned others;
 
-	return o->map == NULL && o->compare == 0 &&
+	return o->compare == 0 &&
 	    ((used_count_files(p, &others) > 0 && others == 0) ||
 	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
@@ -268,33 +267,7 @@ used_free(struct used *u)
 
 /* --- applying it ---------------------------------------------------------- */
 
-struct walk {			/* along a list */
-	const struct used_list *list;
-	size_t	 i;
-};
-
-static bool
-next_free(void *arg, struct seg *s)
-{
-	struct walk *w = arg;
-
-	if (w->i == w->list->n)
-		return false;
-	*s = w->list->seg[w->i++];
-	return true;
-}
-
-int
-used_apply(const struct plan *p, struct map *map)
-{
-	struct walk w = { .list = p->used != NULL ? &p->used->free : NULL };
-	struct domain_source source = { .next = next_free, .arg = &w };
-
-	return p->used == NULL || !p->used->leaves ? 0 :
-	    domain_apply(map, p->src_off, &source);
-}
-
-/* Give the untried parts of the ranges of a list another status. */
+/* Give what has the status "from" in the ranges of a list another. */
 static int
 used_defer(const struct plan *p, struct map *map, const struct used_list *l,
     enum seg_status from, enum seg_status to)
@@ -312,6 +285,24 @@ used_defer(const struct plan *p, struct map *map, const struct used_list *l,
 			    from, to);
 	}
 	return err;
+}
+
+int
+used_apply(const struct plan *p, struct map *map)
+{
+	static const enum seg_status undone[] = { UNTRIED, UNTRIMMED,
+		UNSCRAPED, BAD };
+	const struct used *u = p->used;
+	int err = 0;
+	size_t i;
+
+	if (u == NULL || !u->leaves)
+		return 0;
+	for (i = 0; i < sizeof(undone) / sizeof(undone[0]) && err == 0; i++)
+		err = used_defer(p, map, &u->free, undone[i], u->clears ?
+		    STALE : OUTSIDE);
+	return err != 0 ? err : used_defer(p, map, &u->free, FINISHED,
+	    OUTSIDE);
 }
 
 static int

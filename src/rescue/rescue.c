@@ -522,7 +522,6 @@ rescue_run(struct job *job)
 {
 	size_t i;
 
-	mapsaver_start(job);
 	run_classes(job);
 	rescue_retry(job);
 	liveness_last(&job->worker[0]);
@@ -530,5 +529,4 @@ rescue_run(struct job *job)
 		run_pass(job, &fills[i]);
 	come_to_end(job);
 	turn_back(job);
-	mapsaver_stop(job);
 }

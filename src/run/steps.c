@@ -18,14 +18,17 @@
 
 /* --- a copy, and a check, which is one to nowhere ------------------------- */
 
-/* Zero the ranges left out. */
+/* Zero what is left out, but may have old data. */
 static void
 step_clear(struct job *job)
 {
 	static const struct task clearing = { .phase = PHASE_COPYING,
 		.step = sparse_clear };
+	struct seg any;
 
-	map_pass(&job->map, OUTSIDE, false);
+	if (!map_next(&job->map, 0, STALE, &any))
+		return;
+	map_pass(&job->map, STALE, false);
 	workers_run(job, &clearing);
 	map_pass(&job->map, UNTRIED, false);
 }
@@ -38,8 +41,7 @@ step_copy(struct job *job)
 	const struct plan *p = job->p;
 	bool stream = p->opts->verify == VERIFY_STREAM && p->targets == 1;
 
-	if (p->used != NULL && p->used->clears)
-		step_clear(job);
+	step_clear(job);
 	if (p->reflink)
 		reflink_run(job);
 	workers_run(job, stream ? &verify_streaming : &copying);
@@ -72,6 +74,15 @@ rescue_trust(struct job *job, struct fault *f)
 	for (i = 0; i < a.n; i++)
 		junk_know(&job->junk, &a.at[i]);
 	return true;
+}
+
+static void
+step_rescue(struct job *job)
+{
+	mapsaver_start(job);
+	step_clear(job);
+	rescue_run(job);
+	mapsaver_stop(job);
 }
 
 /* Flush the data written, and then save the map. */
@@ -150,7 +161,7 @@ steps_of(const struct plan *p)
 		    step_flush },
 		[WORK_RESCUE] = { .writes = true, .gaps = true,
 			.begin = rescue_begin, .trust = rescue_trust,
-			.run = rescue_run, .flush = rescue_flush,
+			.run = step_rescue, .flush = rescue_flush,
 			.tally = rescue_tally, .fill_in_left = rescue_left,
 			.free = rescue_end },
 		[WORK_COMPARE] = { .begin = compare_begin, .run = compare_run,
