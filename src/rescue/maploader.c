@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/escape.h"
 #include "base/status.h"
 #include "disk/disk.h"
-#include "map/domain.h"
 #include "part/used.h"
 
 enum { ADAPTER_PART = 1000 };	/* of a disk: one of these may be hidden */
@@ -195,29 +195,28 @@ maploader_advice(const char *was, const char *is)
 	return "; name another map";
 }
 
+/* Set the status of that part of a range of the source that is copied. */
+static int
+maploader_set(const struct plan *p, struct map *map, const struct seg *s,
+    enum seg_status status)
+{
+	uint64_t from = p->src_off, off = MAX(s->off, from);
+	uint64_t end = MIN(s->off + s->len, from + p->length);
+
+	return off < end ? map_set(map, off - from, end - off, status) : 0;
+}
+
 /* Copy what the file says about the range of this copy into the map. */
 static int
 maploader_apply(const struct plan *p, struct map *map, const struct mapfile *m)
 {
-	uint64_t from = p->src_off, to = from + p->length, a, b;
+	int err = 0;
 	size_t i;
 
-	for (i = 0; i < m->n; i++) {
-		const struct seg *s = &m->seg[i];
-
-		a = s->off > from ? s->off : from;
-		b = s->off + s->len < to ? s->off + s->len : to;
-		if (a < b && map_set(map, a - from, b - a, s->status) != 0)
-			return ENOMEM;
-	}
-	return 0;
+	for (i = 0; i < m->n && err == 0; i++)
+		err = maploader_set(p, map, &m->seg[i], m->seg[i].status);
+	return err;
 }
-
-struct unwanted {		/* what domain= leaves out, see domain.h */
-	const struct mapfile *domain;
-	const char	*types;	/* the statuses wanted */
-	size_t		 i;
-};
 
 /*
  * Block i of the map; everything before the first and after the last is
@@ -236,29 +235,22 @@ block_of(const struct mapfile *m, size_t i)
 	return (struct seg){ end, UINT64_MAX - end, UNTRIED };
 }
 
-static bool
-next_unwanted(void *arg, struct seg *s)
-{
-	struct unwanted *u = arg;
-
-	while (u->i <= u->domain->n + 1) {
-		*s = block_of(u->domain, u->i++);
-		if (strchr(u->types, (int)s->status) == NULL)
-			return true;
-	}
-	return false;
-}
-
+/* Leave out what has none of the statuses wanted. */
 static int
 maploader_limit(const struct plan *p, struct map *map,
     const struct mapfile *domain)
 {
 	const char *types = p->opts->domaintypes;
-	struct unwanted u = { .domain = domain,
-		.types = types != NULL ? types : "+" };
-	struct domain_source source = { .next = next_unwanted, .arg = &u };
+	int err = 0;
+	size_t i;
 
-	return domain_apply(map, p->src_off, &source);
+	for (i = 0; i <= domain->n + 1 && err == 0; i++) {
+		struct seg s = block_of(domain, i);
+
+		if (strchr(types != NULL ? types : "+", (int)s.status) == NULL)
+			err = maploader_set(p, map, &s, OUTSIDE);
+	}
+	return err;
 }
 
 static int
