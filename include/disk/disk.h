@@ -131,6 +131,19 @@ int disk_holders(dev_t node, dev_t *holder, size_t room, size_t *n);
 int disk_backing(const char *loop, const char *backing, struct stat *st);
 
 /*
+ * The same, for any of all loop devices; ENXIO also if it is free, or is being
+ * detached.
+ */
+int disk_medium(const char *loop, struct stat *st);
+
+/*
+ * Call fn with the name of each loop device that is not empty, until it returns
+ * something other than 0.  Returns that value, which must be positive; or
+ * -errno if they cannot be listed.
+ */
+int disk_each_loop(int (*fn)(const char *loop, void *arg), void *arg);
+
+/*
  * List the nodes of all n loop devices, in use or not; *node is malloc'ed, the
  * caller frees it (NULL if none).  Returns 0, or an errno value and none.
  */

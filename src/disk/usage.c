@@ -8,7 +8,6 @@
 #include "disk/usage.h"
 
 #include <bsd/string.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -235,27 +234,6 @@ usage_held(dev_t node, struct usage *use)
 	    usage_exported(node, 0, use);
 }
 
-/* A whole loop device, not a partition. */
-static bool
-is_loop(const char *name)
-{
-	return strncmp(name, "loop", 4) == 0 &&
-	    name[4 + strspn(name + 4, "0123456789")] == '\0';
-}
-
-/*
- * A free device has no such attribute; while one is being detached, it is empty
- * for a moment, or disappears.
- */
-static bool
-is_free(const char *directory, const char *path)
-{
-	char text[8];
-
-	return sysfs_text(AT_FDCWD, path, text, sizeof(text)) ? false :
-	    errno == 0 || (errno == ENOENT && access(directory, F_OK) == 0);
-}
-
 /*
  * Whether files with that st_dev may be on an overlay: it belongs to one, or to
  * no mount at all, because overlays invent some.  *mounts is the table once it
@@ -299,71 +277,37 @@ is_file_of(const char *loop, struct stat *st, dev_t dev, ino_t ino,
 	return is_of(st, dev, ino);
 }
 
-static bool
-lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use,
-    char **mounts)
+struct looking {		/* for loop devices */
+	dev_t	 dev;
+	ino_t	 ino;
+	struct usage *use;
+	char	*mounts;	/* the table, or NULL */
+};
+
+static int
+lies_on(const char *loop, void *arg)
 {
-	char path[300], directory[280], backing[PATH_MAX];
+	struct looking *at = arg;
+	char path[300], backing[PATH_MAX];
 	struct stat st;
-	int err, lost;
+	int err = disk_medium(loop, &st);
 
-	if (!is_loop(loop))
-		return false;
-	lost = disk_backing(loop, NULL, &st);
-	if (lost == 0)
-		return usage_found(is_file_of(loop, &st, dev, ino, backing,
-		    mounts), use, USE_LOOPED, loop);
-	if (lost == ENXIO)		/* it is free */
-		return false;
-	snprintf(directory, sizeof(directory), "/sys/block/%s", loop);
-	snprintf(path, sizeof(path), "%s/loop/backing_file", directory);
-	err = sysfs_text(AT_FDCWD, path, backing, sizeof(backing)) ? 0 : errno;
-	if (err == ENOENT && access(directory, F_OK) == 0)
-		return false;
-	lost = disk_backing(loop, backing, &st);
-	if (lost == 0)
-		return usage_found(is_of(&st, dev, ino), use, USE_LOOPED, loop);
-	return !is_free(directory, path) &&
-	    usage_unknown(use, USE_LOOPED, path, err == 0 ? lost : err);
+	if (err == 0)
+		return usage_found(is_file_of(loop, &st, at->dev, at->ino,
+		    backing, &at->mounts), at->use, USE_LOOPED, loop);
+	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
+	return err != ENXIO && usage_unknown(at->use, USE_LOOPED, path, err);
 }
 
-static bool
-any_lies_on(dev_t dev, ino_t ino, struct usage *use)
-{
-	struct dirent **list;
-	int n = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
-	char *mounts = NULL;
-	bool is = false;
-
-	if (n < 0)
-		return usage_unknown(use, USE_LOOPED, "/sys/block", errno);
-	for (i = 0; i < n && !is; i++)
-		is = lies_on(list[i]->d_name, dev, ino, use, &mounts);
-	sysfs_forget(list, n);
-	free(mounts);
-	return is;
-}
-
-/*
- * /proc/partitions lists all devices that are not empty, including loop
- * devices.  Most machines have some free ones, and querying all of them would
- * take longer than a small copy.
- */
 static bool
 usage_looped(dev_t dev, ino_t ino, struct usage *use)
 {
-	char *rows, *at, *row, *name, *mounts = NULL;
-	bool is = false;
+	struct looking at = { dev, ino, use, NULL };
+	int got = disk_each_loop(lies_on, &at);
 
-	if (table_read("/proc/partitions", &rows) != 0)
-		return any_lies_on(dev, ino, use);
-	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; ) {
-		name = strrchr(row, ' ');
-		is = name != NULL && lies_on(name + 1, dev, ino, use, &mounts);
-	}
-	free(mounts);
-	free(rows);
-	return is;
+	free(at.mounts);
+	return got < 0 ? usage_unknown(use, USE_LOOPED, "/sys/block", -got) :
+	    got > 0;
 }
 
 bool
