@@ -12,12 +12,6 @@
 #include "base/fault.h"
 
 /*
- * Whether the device, or the disk it is part of, lies on other devices or on a
- * file.
- */
-bool below_any(dev_t node);
-
-/*
  * Whether nothing is left of what the device lies on; then all of its blocks
  * are alike.
  */

@@ -49,6 +49,12 @@ bool disk_of_block(dev_t node, struct disk *);
 bool disk_of_char(dev_t node, struct disk *);
 
 /*
+ * The same for a block node, faster, and only where it is and what it lies on:
+ * nodes, partition, start, length, names, backing and backing_off.
+ */
+bool disk_place(dev_t node, struct disk *);
+
+/*
  * An id that all nodes and paths of one disk share, and no other disk: a digest
  * of serial number, WWN and size. 0 if it has no WWN, or is not a whole disk.
  */

@@ -1,13 +1,9 @@
 /*
- * What a block device lies on, by sysfs: a partition on its disk; dm and md on
- * their "slaves"; a loop device on "loop/backing_file", a file or a disk.
- *
- * The loop device itself is queried for the file, because the name may belong
- * to another file by now.
+ * Whether what a block device lies on is still there, and the file it lies on.
+ * All of this is asked when something has changed, so it is looked up anew.
  */
 #include "disk/below.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/loop.h>
@@ -21,60 +17,8 @@
 #include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
+#include "disk/stack.h"
 #include "disk/sysfs.h"
-
-enum {
-	DEEP = 16,		/* deeper than any stack of devices */
-	MEMBERS = 64,		/* of a dm or md device; of more, the first */
-};
-
-static bool
-has_members(int dir, const char *slaves)
-{
-	char name[256] = "";
-
-	return sysfs_first(dir, slaves, name, sizeof(name)) == 0 &&
-	    name[0] != '\0';
-}
-
-bool
-below_any(dev_t node)
-{
-	int dir = sysfs_open("block", node);
-	bool is;
-
-	if (dir < 0)
-		return false;
-	is = faccessat(dir, "loop", F_OK, 0) == 0 ||
-	    faccessat(dir, "../loop", F_OK, 0) == 0 ||
-	    has_members(dir, "slaves") || has_members(dir, "../slaves");
-	close(dir);
-	return is;
-}
-
-/*
- * A member that is no longer a device has a dangling link: 0.  Returns their
- * number, or 0 if it is unknown.
- */
-static int
-below_members(dev_t node, dev_t *member, int room)
-{
-	int dir = sysfs_open("block", node), n, i, known = 0;
-	struct dirent **list;
-	char path[300];
-
-	if (dir < 0)
-		return 0;
-	n = sysfs_entries(dir, "slaves", &list);
-	for (i = 0; i < n && i < room; i++) {
-		snprintf(path, sizeof(path), "slaves/%s", list[i]->d_name);
-		member[i] = sysfs_node(dir, path);
-		known += member[i] != 0 || sysfs_unasked(errno) == 0;
-	}
-	sysfs_forget(list, n);
-	close(dir);
-	return known == i ? i : 0;
-}
 
 /*
  * The size of a block device in bytes, -1 if unknown.  A device that was
@@ -97,51 +41,50 @@ length_of(dev_t node)
 	return bytes;
 }
 
-static bool below_node_gone(dev_t node, int depth);
+static bool
+node_gone(dev_t node)
+{
+	return length_of(node) == 0 || disk_lost(node, true);
+}
+
+/*
+ * A member that is no longer a device has gone; what could not be asked has
+ * not.
+ */
+static bool
+place_gone(const struct stack_place *p)
+{
+	if (p->ino != 0)
+		return false;
+	return p->dev == 0 ? sysfs_unasked(p->err) == 0 : node_gone(p->dev);
+}
+
+enum { BELOW = 1, THERE = 2 };	/* marks: of places below, and not gone */
+
+/* From the bottom up: a place has gone if all that is below it has. */
+static bool
+all_gone(const struct stack *s)
+{
+	bool gone = false;
+	size_t i;
+
+	for (i = s->n; i-- > 0; ) {
+		gone = s->at[i].mark == BELOW || place_gone(&s->at[i]);
+		s->at[s->at[i].above].mark |= gone ? BELOW : BELOW | THERE;
+	}
+	return gone;
+}
 
 /* A file is gone if the disk of its file system is. */
-static bool
-backing_gone(const struct disk *d, int depth)
-{
-	struct stat st;
-
-	return disk_backing(d->whole_name, d->backing, &st) == 0 &&
-	    below_node_gone(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev,
-	    depth);
-}
-
-static bool
-members_gone(dev_t node, int depth)
-{
-	dev_t member[MEMBERS];
-	int n = below_members(node, member, MEMBERS), i;
-	bool all = n > 0;
-
-	for (i = 0; i < n && all; i++)
-		all = member[i] == 0 || below_node_gone(member[i], depth);
-	return all;
-}
-
-static bool
-below_node_gone(dev_t node, int depth)
-{
-	struct disk d;
-
-	if (major(node) == 0)		/* a file system without a disk */
-		return false;
-	if (length_of(node) == 0 || disk_lost(node, true))
-		return true;
-	if (depth == 0 || !below_any(node) || !disk_of_block(node, &d))
-		return false;
-	if (d.backing[0] != '\0')
-		return backing_gone(&d, depth - 1);
-	return members_gone(d.whole, depth - 1);
-}
-
 bool
 below_gone(dev_t node)
 {
-	return below_node_gone(node, DEEP);
+	struct stack s;
+	bool gone = stack_of_node(&s, node, UINT64_MAX, STACK_HOSTS) ?
+	    all_gone(&s) : node_gone(node);
+
+	stack_end(&s);
+	return gone;
 }
 
 /* The length of the file below a loop device; -1: unknown. */
@@ -165,68 +108,62 @@ file_length(const struct disk *d)
 	return st.st_size;
 }
 
-static int below_node_kept(dev_t node, uint64_t end, int depth,
-    struct fault *f);
-
 /* A loop device reads as zeros beyond the end of its file or disk. */
 static int
-below_device_kept(const struct disk *d, dev_t node, uint64_t end, int depth,
+below_device_kept(const struct disk *loop, dev_t node, uint64_t end,
     struct fault *f)
 {
 	int64_t length = length_of(node);
 
 	if (length == 0 || disk_lost(node, true))
 		return fault_set(f, status_errno(ENODEV), "%s: the disk "
-		    "under it is gone, and it may read as zeros", d->name);
+		    "under it is gone, and it may read as zeros", loop->name);
 	if (length > 0 && (uint64_t)length < end)
 		return fault_set(f, STATUS_SHORT, "%s: the device under it now "
 		    "ends at byte %lld, and all past that may read as zeros",
-		    d->name, (long long)length);
-	return below_node_kept(node, end, depth, f);
+		    loop->name, (long long)length);
+	return 0;
 }
 
 static int
-loop_kept(const struct disk *d, uint64_t end, int depth, struct fault *f)
+file_kept(const struct disk *loop, uint64_t end, struct fault *f)
 {
-	struct stat st;
-	off_t length;
+	off_t length = file_length(loop);
 
-	if (disk_backing(d->whole_name, d->backing, &st) != 0)
-		return 0;
-	if (S_ISBLK(st.st_mode))
-		return below_device_kept(d, st.st_rdev, d->backing_off + end,
-		    depth, f);
-	length = file_length(d);
-	if (length < 0 || (uint64_t)length >= d->backing_off + end)
+	if (length < 0 || (uint64_t)length >= end)
 		return 0;
 	return fault_set(f, STATUS_SHORT, "%s: its file %s was truncated at "
-	    "byte %lld, and all past that may read as zeros", d->name,
-	    d->backing, (long long)length);
+	    "byte %lld, and all past that may read as zeros", loop->name,
+	    loop->backing, (long long)length);
 }
 
+/* Check what the i-th place, a loop device's, must still have. */
 static int
-below_node_kept(dev_t node, uint64_t end, int depth, struct fault *f)
+place_kept(const struct stack *s, size_t i, struct fault *f)
 {
-	dev_t member[MEMBERS];
+	const struct stack_place *p = &s->at[i], *loop = &s->at[p->above];
+	uint64_t end = p->from - loop->from + loop->to;
 	struct disk d;
-	int n, i, failed = 0;
 
-	if (depth == 0 || !below_any(node) || !disk_of_block(node, &d))
+	if (!disk_place(loop->dev, &d))
 		return 0;
-	end = (end < d.length ? end : d.length) + d.start;
-	if (d.backing[0] != '\0')
-		return loop_kept(&d, end, depth - 1, f);
-	n = below_members(d.whole, member, MEMBERS);
-	for (i = 0; i < n && failed == 0; i++)
-		failed = member[i] == 0 ? 0 :
-		    below_node_kept(member[i], UINT64_MAX, depth - 1, f);
-	return failed;
+	return p->ino == 0 ? below_device_kept(&d, p->dev, end, f) :
+	    file_kept(&d, end, f);
 }
 
 int
 below_kept(dev_t node, uint64_t end, struct fault *f)
 {
-	return below_node_kept(node, end, DEEP, f);
+	struct stack s;
+	int failed = 0;
+	size_t i;
+
+	(void)stack_of_node(&s, node, end, 0);
+	for (i = 0; i < s.n && failed == 0; i++)
+		if (s.at[i].step == STACK_BACKING)
+			failed = place_kept(&s, i, f);
+	stack_end(&s);
+	return failed;
 }
 
 static int
@@ -242,24 +179,36 @@ below_open_backing(const char *name, const struct stat *is)
 	return -1;
 }
 
+/* Open the file of the first place that is one. */
+static int
+open_first(const struct stack *s, uint64_t *start)
+{
+	const struct stack_place *p;
+	struct stat st;
+	struct disk d;
+
+	for (p = s->at; p < s->at + s->n; p++)
+		if (p->ino != 0 && !p->somewhere)
+			break;
+	if (p == s->at + s->n || !disk_place(s->at[p->above].dev, &d))
+		return -1;
+	*start = p->from;
+	st.st_dev = p->dev;
+	st.st_ino = p->ino;
+	return below_open_backing(d.backing, &st);
+}
+
 int
 below_file(dev_t node, uint64_t *start)
 {
-	struct disk d;
-	struct stat st;
-	int i;
+	struct stack s;
+	int fd;
 
 	*start = 0;
-	for (i = 0; i < DEEP && below_any(node) && disk_of_block(node, &d) &&
-	    d.backing[0] != '\0'; i++) {
-		*start += d.start + d.backing_off;
-		if (disk_backing(d.whole_name, d.backing, &st) != 0)
-			return -1;
-		if (!S_ISBLK(st.st_mode))
-			return below_open_backing(d.backing, &st);
-		node = st.st_rdev;
-	}
-	return -1;
+	(void)stack_of_node(&s, node, UINT64_MAX, 0);
+	fd = open_first(&s, start);
+	stack_end(&s);
+	return fd;
 }
 
 /*
@@ -287,53 +236,35 @@ writes_of(dev_t whole)
 uint64_t
 below_writes(dev_t node)
 {
-	struct disk d;
-	struct stat st = { .st_mode = S_IFBLK };
+	const struct stack_place *p;
 	uint64_t all = 0;
-	int i;
+	struct stack s;
 
-	for (i = 0; i < DEEP && S_ISBLK(st.st_mode) && below_any(node) &&
-	    disk_of_block(node, &d) && d.backing[0] != '\0' &&
-	    disk_backing(d.whole_name, d.backing, &st) == 0; i++) {
-		all += writes_of(d.whole);
-		node = st.st_rdev;
-	}
+	(void)stack_of_node(&s, node, UINT64_MAX, 0);
+	for (p = s.at; p < s.at + s.n; p++)
+		if (p->step == STACK_BACKING && !p->somewhere)
+			all += writes_of(s.at[p->above].dev);
+	stack_end(&s);
 	return all;
 }
 
-static int
-below_each_member(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg,
-    int depth)
-{
-	int dir = sysfs_open("block", node), n, i, got = 0;
-	const char *directory = "slaves";
-	struct dirent **list;
-	char path[300];
-	dev_t member;
-
-	if (dir < 0)
-		return 0;
-	n = sysfs_entries(dir, directory, &list);
-	if (n < 0) {			/* a partition has none itself */
-		directory = "../slaves";
-		n = sysfs_entries(dir, directory, &list);
-	}
-	for (i = 0; i < n && got == 0; i++) {
-		snprintf(path, sizeof(path), "%s/%s", directory,
-		    list[i]->d_name);
-		member = sysfs_node(dir, path);
-		if (member != 0)
-			got = fn(member, list[i]->d_name, arg);
-		if (member != 0 && got == 0 && depth > 0)
-			got = below_each_member(member, fn, arg, depth - 1);
-	}
-	sysfs_forget(list, n);
-	close(dir);
-	return got;
-}
-
 int
-below_each(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg)
+below_each(dev_t node, int (*fn)(dev_t node, const char *name, void *arg),
+    void *arg)
 {
-	return below_each_member(node, fn, arg, DEEP);
+	struct stack_place *p;
+	struct stack s;
+	struct disk d;
+	int got = 0;
+
+	(void)stack_of_node(&s, node, UINT64_MAX, 0);
+	for (p = s.at; p < s.at + s.n && got == 0; p++) {
+		p->mark = s.at[p->above].mark;	/* it is below a loop device */
+		p->mark |= p->step == STACK_BACKING;
+		if (p->step == STACK_MEMBER && p->dev != 0 && p->mark == 0 &&
+		    disk_place(p->dev, &d))
+			got = fn(p->dev, d.name, arg);
+	}
+	stack_end(&s);
+	return got;
 }

@@ -278,22 +278,29 @@ ask_whole(int whole, struct disk *d, const char *path)
 {
 	last_part(path, d->whole_name, sizeof(d->whole_name));
 	d->whole = attr_node(&d->err, whole, ".");
+	attr_text(&d->err, whole, "loop/backing_file", d->backing,
+	    sizeof(d->backing));
+	d->backing_off = attr_number(&d->err, whole, "loop/offset");
+}
+
+/* What the disk itself is like. */
+static void
+ask_kind(int whole, struct disk *d, const char *path)
+{
 	d->logical = (uint32_t)attr_required(&d->err, whole,
 	    "queue/logical_block_size");
 	d->physical = (uint32_t)sysfs_number(whole,
 	    "queue/physical_block_size");
 	d->rotates = sysfs_number(whole, "queue/rotational") != 0;
 	d->removable = sysfs_number(whole, "removable") != 0;
-	attr_text(&d->err, whole, "loop/backing_file", d->backing,
-	    sizeof(d->backing));
-	d->backing_off = attr_number(&d->err, whole, "loop/offset");
 	ask_bus(whole, d);
 	ask_generic(whole, d);
 	set_transport(d, path);
 }
 
-bool
-disk_of_block(dev_t node, struct disk *d)
+/* Describe the disk of a node, or only where it is and what it lies on. */
+static bool
+describe(dev_t node, struct disk *d, bool kind)
 {
 	int dir = sysfs_open("block", node), whole;
 	char path[PATH_MAX], *slash;
@@ -317,10 +324,24 @@ disk_of_block(dev_t node, struct disk *d)
 		attr_error(&d->err, errno);
 	else
 		ask_whole(whole, d, path);
+	if (whole >= 0 && kind)
+		ask_kind(whole, d, path);
 	if (whole >= 0 && whole != dir)
 		close(whole);
 	close(dir);
 	return true;
+}
+
+bool
+disk_of_block(dev_t node, struct disk *d)
+{
+	return describe(node, d, true);
+}
+
+bool
+disk_place(dev_t node, struct disk *d)
+{
+	return describe(node, d, false);
 }
 
 /* The block node of an ng node, or 0. */

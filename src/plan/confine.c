@@ -42,6 +42,7 @@
 #include "base/path.h"
 #include "cli/opts.h"
 #include "disk/below.h"
+#include "disk/stack.h"
 #include "end/endpoint.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -174,11 +175,11 @@ static bool
 has_stack(const struct plan *p)
 {
 	unsigned i, n = p->targets > 1 ? p->targets : 1;
-	bool has = p->src->is.device && below_any(p->src->id.node);
+	bool has = p->src->is.device && stack_any(p->src->id.node);
 
 	for (i = 0; i < n && !has; i++)
 		has = confine_target(p, i)->is.device &&
-		    below_any(confine_target(p, i)->id.node);
+		    stack_any(confine_target(p, i)->id.node);
 	return has;
 }
 

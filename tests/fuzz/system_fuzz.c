@@ -26,6 +26,7 @@
 #include "disk/disk.h"
 #include "disk/filesystem.h"
 #include "disk/list.h"
+#include "disk/stack.h"
 #include "disk/temperature.h"
 #include "disk/usage.h"
 #include "input.h"
@@ -364,7 +365,7 @@ ask_file(void)
 		abort();
 	filesystem_has("/dev/a", makedev(8, 1));
 	below_gone(makedev(8, 1));
-	below_any(makedev(8, 1));
+	stack_any(makedev(8, 1));
 }
 
 /* Each line of it is JSON, or all of it can be shown to a terminal. */

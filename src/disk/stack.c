@@ -1,0 +1,469 @@
+/*
+ * Where bytes lie.  A partition lies on its disk; dm and md on their "slaves";
+ * a loop device on a file or a device, and it is asked for that itself, because
+ * the name in sysfs may belong to another file by now; a file in a layer, and
+ * on the disks of its file system.
+ */
+#include "disk/stack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "disk/disk.h"
+#include "disk/dm.h"
+#include "disk/overlay.h"
+#include "disk/sysfs.h"
+
+static bool
+has_members(int dir, const char *slaves)
+{
+	char name[256] = "";
+
+	return sysfs_first(dir, slaves, name, sizeof(name)) == 0 &&
+	    name[0] != '\0';
+}
+
+bool
+stack_any(dev_t node)
+{
+	int dir = sysfs_open("block", node);
+	bool is;
+
+	if (dir < 0)
+		return false;
+	is = faccessat(dir, "loop", F_OK, 0) == 0 ||
+	    faccessat(dir, "../loop", F_OK, 0) == 0 ||
+	    has_members(dir, "slaves") || has_members(dir, "../slaves");
+	close(dir);
+	return is;
+}
+
+enum {
+	PIECES = 256,		/* of a dm device; of one with more, all */
+	HOSTS = 256,		/* disks of a file system */
+};
+
+void
+stack_begin(struct stack *s, unsigned how)
+{
+	s->at = s->few;
+	s->n = 0;
+	s->room = STACK_FEW;
+	s->how = how;
+	s->err = 0;
+	s->dev = 0;
+}
+
+void
+stack_not_seen(struct stack *s, dev_t dev, int err)
+{
+	if (s->err == 0) {
+		s->err = err;
+		s->dev = dev;
+	}
+}
+
+/* What is below a place is not known. */
+static void
+hidden(struct stack *s, size_t i, int err)
+{
+	s->at[i].err = err;
+	stack_not_seen(s, s->at[i].dev, err);
+}
+
+/* Make room for another place.  Returns 0 or an errno value. */
+static int
+grow(struct stack *s)
+{
+	struct stack_place *more;
+
+	if (s->n < s->room)
+		return 0;
+	if (s->n >= STACK_MOST)
+		return E2BIG;
+	more = reallocarray(s->at == s->few ? NULL : s->at, s->room * 2,
+	    sizeof(*more));
+	if (more == NULL)
+		return ENOMEM;
+	if (s->at == s->few)
+		memcpy(more, s->few, sizeof(s->few));
+	s->at = more;
+	s->room *= 2;
+	return 0;
+}
+
+void
+stack_end(struct stack *s)
+{
+	if (s->at != s->few)
+		free(s->at);
+	s->n = 0;
+}
+
+void
+stack_add(struct stack *s, struct stack_place p)
+{
+	int err = grow(s);
+
+	if (p.to < p.from)
+		p.to = UINT64_MAX;
+	if (err == 0)
+		s->at[s->n++] = p;
+	else
+		stack_not_seen(s, p.dev, err);
+}
+
+/* A place below another: the same bytes, so many bytes further on. */
+static struct stack_place
+below(const struct stack *s, size_t i, enum stack_step step, uint64_t by)
+{
+	const struct stack_place *p = &s->at[i];
+
+	return (struct stack_place){ .from = p->from + by,
+		.to = p->to > UINT64_MAX - by ? UINT64_MAX : p->to + by,
+		.above = (unsigned short)i, .step = (unsigned char)step,
+		.somewhere = p->somewhere };
+}
+
+/* All of a device. */
+static struct stack_place
+all_of(dev_t node, size_t i, enum stack_step step)
+{
+	return (struct stack_place){ .dev = node, .to = UINT64_MAX,
+		.above = (unsigned short)i, .step = (unsigned char)step };
+}
+
+void
+stack_add_hosts(struct stack *s, const struct located *l)
+{
+	const size_t top = s->n - 1;
+	dev_t node[HOSTS];
+	size_t n = 0, i;
+	bool asked = (s->how & STACK_HOSTS) != 0 &&
+	    (major(l->dev) != 0 || (s->how & STACK_NAMES) != 0);
+	int err = asked ? filesystem_disks(l, node, HOSTS, &n) : 0;
+
+	if (err != 0)
+		hidden(s, top, err);
+	for (i = 0; i < n; i++)
+		stack_add(s, all_of(node[i], top, STACK_HOST));
+}
+
+/* Add what a loop device lies on; a file has another name in a layer. */
+static void
+add_backing(struct stack *s, size_t i, const struct disk *d)
+{
+	struct stack_place p = below(s, i, STACK_BACKING, d->backing_off);
+	struct located l = { .directory = AT_FDCWD, .name = d->backing };
+	struct overlaid layer;
+	struct stat st;
+	int err = d->backing[0] == '\0' ? ENXIO :
+	    disk_backing(d->whole_name, d->backing, &st);
+
+	if (err != 0) {
+		if (err != ENXIO)
+			hidden(s, i, err);
+		return;
+	}
+	p.dev = l.dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	p.ino = l.ino = S_ISBLK(st.st_mode) ? 0 : st.st_ino;
+	stack_add(s, p);
+	if (p.ino == 0)
+		return;
+	p = below(s, s->n - 1, STACK_LAYER, 0);
+	stack_add_hosts(s, &l);
+	if ((s->how & STACK_NAMES) != 0 &&
+	    overlay_file(&l, false, &layer, NULL)) {
+		p.dev = layer.st.st_dev;
+		p.ino = layer.st.st_ino;
+		stack_add(s, p);
+	}
+}
+
+/* Add the part of a piece of a dm device that has bytes of the place. */
+static void
+add_piece(struct stack *s, size_t i, const struct dm_piece *piece)
+{
+	struct stack_place p = all_of(piece->node, i, STACK_MEMBER);
+	uint64_t from = MAX(s->at[i].from, piece->start);
+	uint64_t to = MIN(s->at[i].to, piece->start + piece->length);
+
+	p.from = from - piece->start + piece->off;
+	p.to = to - piece->start + piece->off;
+	if (from < to)
+		stack_add(s, p);
+}
+
+/* Add all of a piece, as where in it the bytes are is unknown. */
+static void
+add_range(struct stack *s, size_t i, const struct dm_piece *piece)
+{
+	struct stack_place p = all_of(piece->node, i, STACK_MEMBER);
+
+	p.from = piece->off;
+	p.to = piece->off + piece->length;
+	p.somewhere = true;
+	stack_add(s, p);
+}
+
+/*
+ * Add the ranges in the table of a dm device; false if that does not say.  Not
+ * inlined: it needs much stack.
+ */
+__attribute__((noinline)) static bool
+add_pieces(struct stack *s, size_t i)
+{
+	struct dm_piece piece[PIECES];
+	dev_t dev = s->at[i].dev;
+	bool exact = !s->at[i].somewhere;
+	size_t n, k;
+	int err = exact ? dm_pieces(dev, piece, PIECES, &n) : ENOTSUP;
+
+	if (err == ENOTSUP) {
+		exact = false;
+		err = dm_ranges(dev, piece, PIECES, &n);
+	}
+	if (sysfs_unasked(err) != 0)
+		hidden(s, i, err);
+	for (k = 0; err == 0 && k < n; k++)
+		(exact ? add_piece : add_range)(s, i, &piece[k]);
+	return err == 0;
+}
+
+/* Add the members of a dm or md device; where in them is mostly unknown. */
+static void
+add_members(struct stack *s, size_t i)
+{
+	int dir = sysfs_open("block", s->at[i].dev), n, k;
+	struct stack_place p;
+	struct dirent **list;
+	char path[300];
+	bool pieces;
+
+	if (dir < 0) {
+		hidden(s, i, errno);
+		return;
+	}
+	n = sysfs_entries(dir, "slaves", &list);
+	if (n < 0 && errno != ENOENT)		/* a partition has none */
+		hidden(s, i, errno);
+	pieces = n > 0 && (s->how & STACK_TABLES) != 0 && add_pieces(s, i);
+	for (k = 0; k < n; k++) {
+		snprintf(path, sizeof(path), "slaves/%s", list[k]->d_name);
+		p = all_of(sysfs_node(dir, path), i, STACK_MEMBER);
+		p.somewhere = true;
+		if (p.dev == 0) {
+			p.err = errno != 0 ? errno : ENODATA;
+			hidden(s, i, p.err);
+		}
+		if (!pieces)
+			stack_add(s, p);
+	}
+	sysfs_forget(list, n);
+	close(dir);
+}
+
+/* Add the places directly below a place on a block device. */
+static void
+add_below(struct stack *s, size_t i)
+{
+	struct stack_place p;
+	struct disk d;
+
+	bool ids = (s->how & STACK_IDS) != 0;
+
+	if (!(ids ? disk_of_block : disk_place)(s->at[i].dev, &d) ||
+	    d.err != 0) {
+		hidden(s, i, d.err);
+		return;
+	}
+	if (d.length > s->at[i].from)	/* else nobody knows how long it is */
+		s->at[i].to = MIN(s->at[i].to, d.length);
+	if (d.partition != 0) {
+		p = below(s, i, STACK_DISK, d.start);
+		p.dev = d.whole;
+		stack_add(s, p);
+		return;
+	}
+	s->at[i].id = disk_id(&d);
+	add_backing(s, i, &d);
+	add_members(s, i);
+}
+
+void
+stack_down(struct stack *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->at[i].ino == 0 && s->at[i].dev != 0)
+			add_below(s, i);
+}
+
+bool
+stack_of_node(struct stack *s, dev_t node, uint64_t end, unsigned how)
+{
+	stack_begin(s, how);
+	stack_add(s, (struct stack_place){ .dev = node, .to = end });
+	if (!stack_any(node))
+		return false;
+	stack_down(s);
+	return true;
+}
+
+/*
+ * Whether a loop device's medium is the file or whole disk of a place, and
+ * where it begins there.  Returns 0, or an errno value; ENXIO: it is not.
+ */
+static int
+same_medium(const struct stack_place *p, const char *loop, struct stat *st,
+    uint64_t *start)
+{
+	char path[300], backing[PATH_MAX];
+	struct disk d;
+
+	*start = 0;
+	if (S_ISBLK(st->st_mode) != (p->ino == 0))
+		return ENXIO;
+	if (p->ino == 0) {
+		disk_place(st->st_rdev, &d);
+		*start = d.start;
+		return d.err != 0 || d.whole == p->dev ? d.err : ENXIO;
+	}
+	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
+	if (major(st->st_dev) == 0 && sysfs_text(AT_FDCWD, path, backing,
+	    sizeof(backing)))
+		overlay_resolve(backing, st);
+	return st->st_dev == p->dev && st->st_ino == p->ino ? 0 : ENXIO;
+}
+
+struct beside {			/* who looks for loop devices, */
+	const struct stack_place *place;	/* ... where, */
+	dev_t	 but;
+	stack_each *fn;		/* ... and what for */
+	void	*arg;
+	int	 got;
+};
+
+/* Call fn for one loop device, if it lies there. */
+static int
+call_loop(const char *loop, void *arg)
+{
+	struct beside *b = arg;
+	uint64_t start = 0;
+	char path[300];
+	struct disk d;
+	struct stat st;
+	dev_t node;
+	int err = disk_medium(loop, &st);
+
+	if (err == 0)
+		err = same_medium(b->place, loop, &st, &start);
+	if (err == ENXIO)
+		return 0;
+	snprintf(path, sizeof(path), "/sys/block/%s", loop);
+	node = sysfs_node(AT_FDCWD, path);
+	if (node == b->but)
+		return 0;
+	disk_of_block(node, &d);
+	b->got = b->fn(&d, start + d.backing_off, err != 0 ? err : d.err,
+	    b->arg);
+	return b->got != 0;
+}
+
+int
+stack_loops(const struct stack_place *p, dev_t but, stack_each *fn, void *arg)
+{
+	struct beside b = { p, but, fn, arg, 0 };
+	int got = disk_each_loop(call_loop, &b);
+
+	return got < 0 ? fn(NULL, 0, -got, arg) : b.got;
+}
+
+/* Whether a dm device has bytes of the range, or may have. */
+__attribute__((noinline)) static bool
+shares(dev_t holder, const struct stack_place *p)
+{
+	struct dm_piece piece[PIECES];
+	size_t n, i;
+	int err = dm_ranges(holder, piece, PIECES, &n);
+
+	if (err != 0)
+		return err == ENOTSUP || err == E2BIG ||
+		    sysfs_unasked(err) != 0;
+	for (i = 0; i < n; i++)
+		if (piece[i].node == p->dev && piece[i].off < p->to &&
+		    p->from < piece[i].off + piece[i].length)
+			return true;
+	return false;
+}
+
+/* Find all holders of a node; the caller frees them.  Returns an errno. */
+static int
+find_holders(dev_t node, dev_t **holder, size_t *n)
+{
+	size_t room = PIECES;
+	int err;
+
+	*holder = NULL;
+	do {
+		free(*holder);
+		*holder = calloc(room, sizeof(**holder));
+		err = *holder == NULL ? ENOMEM :
+		    disk_holders(node, *holder, room, n);
+		room *= 2;
+	} while (err == E2BIG);
+	return err;
+}
+
+int
+stack_holders(const struct stack_place *p, dev_t but, stack_each *fn,
+    void *arg)
+{
+	struct disk d;
+	dev_t *holder;
+	size_t n, i;
+	int err = find_holders(p->dev, &holder, &n), got = 0;
+
+	if (err != 0)
+		got = fn(NULL, 0, err, arg);
+	for (i = 0; err == 0 && i < n && got == 0; i++) {
+		if (holder[i] == but || !shares(holder[i], p))
+			continue;
+		if (disk_of_block(holder[i], &d))
+			got = fn(&d, 0, 0, arg);
+		else if (sysfs_unasked(d.err) != 0)
+			got = fn(&d, 0, d.err, arg);
+	}
+	free(holder);
+	return got;
+}
+
+static bool
+together(const struct stack_place *p, const struct stack_place *q)
+{
+	return (p->dev != 0 && p->dev == q->dev && p->ino == q->ino) ||
+	    (p->id != 0 && p->id == q->id);
+}
+
+bool
+stack_meet(const struct stack *a, const struct stack *b)
+{
+	const struct stack_place *p, *q;
+
+	for (p = a->at; p < a->at + a->n; p++)
+		for (q = b->at; q < b->at + b->n; q++)
+			if (together(p, q) && p->from < q->to &&
+			    q->from < p->to && !(p->somewhere && q->somewhere))
+				return true;
+	return false;
+}
