@@ -1,192 +1,33 @@
 /*
- * Whether two ends share bytes.  All places that a range stands for are found,
- * top down: partition, disk, the file of a loop device, the members of dm and
- * md devices.  Then the places of both ends are compared.
+ * Whether two ends share bytes: all places that a range stands for are found,
+ * and compared with those of the other.
  */
 #include "plan/overlap.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/number.h"
 #include "base/status.h"
 #include "disk/disk.h"
-#include "disk/dm.h"
-#include "disk/filesystem.h"
 #include "disk/opened.h"
 #include "disk/overlay.h"
-#include "disk/sysfs.h"
+#include "disk/stack.h"
 #include "end/endpoint.h"
-
-/* A range on a file or device, or on what that lies on. */
-struct place {
-	dev_t		dev;
-	ino_t		ino;	/* 0: the device itself */
-	uint64_t	from, to;	/* bytes; to is exclusive */
-	bool		somewhere;	/* somewhere in this range */
-	uint64_t	id;	/* of a whole disk, see disk_id; or 0 */
-};
-
-enum { PLACES = 64 };
-
-struct places {
-	struct place	at[PLACES];
-	size_t		n;
-	bool		on_disk;	/* include the disks of file systems */
-	int		err;	/* errno value: there may be more places, */
-	dev_t		dev;	/* because this device could not be examined */
-};
-
-static void
-not_seen(struct places *all, dev_t dev, int err)
-{
-	if (all->err == 0) {
-		all->err = err;
-		all->dev = dev;
-	}
-}
-
-static void
-places_add(struct places *all, struct place p)
-{
-	if (p.to < p.from)
-		p.to = UINT64_MAX;
-	if (all->n < PLACES)
-		all->at[all->n++] = p;
-	else
-		not_seen(all, p.dev, E2BIG);
-}
-
-/* Add the same range of another file. */
-static void
-add_file(struct places *all, const struct place *p, const struct stat *st)
-{
-	places_add(all, (struct place){ .dev = st->st_dev, .ino = st->st_ino,
-	    .from = p->from, .to = p->to, .somewhere = p->somewhere });
-}
-
-/* Add the disks on which a file lies, somewhere; only if wanted. */
-static void
-add_file_disks(struct places *all, const struct located *l)
-{
-	dev_t node[PLACES];
-	size_t n = 0, i;
-	int err = all->on_disk ? filesystem_disks(l, node, PLACES, &n) : 0;
-
-	if (err != 0)
-		not_seen(all, l->dev, err);
-	for (i = 0; i < n; i++)
-		places_add(all, (struct place){ .dev = node[i], .to =
-		    UINT64_MAX });
-}
-
-/* Add what a loop device lies on. */
-static void
-add_backing(struct places *all, const struct disk *d, const struct place *p)
-{
-	struct place below = { .from = p->from + d->backing_off,
-		.to = p->to + d->backing_off, .somewhere = p->somewhere };
-	struct located l = { .directory = AT_FDCWD, .name = d->backing };
-	struct overlaid layer;
-	struct stat st;
-	int err;
-
-	if (d->backing[0] == '\0')
-		return;
-	err = disk_backing(d->whole_name, d->backing, &st);
-	if (err == 0 && S_ISBLK(st.st_mode)) {
-		below.dev = st.st_rdev;
-		places_add(all, below);
-	} else if (err == 0) {
-		below.dev = l.dev = st.st_dev;
-		below.ino = l.ino = st.st_ino;
-		places_add(all, below);
-		add_file_disks(all, &l);
-		if (overlay_file(&l, false, &layer, NULL))
-			add_file(all, &below, &layer.st);
-	} else if (err != ENXIO) {
-		not_seen(all, d->node, err);
-	}
-}
-
-/* Add the pieces in the table of a dm device; false if that does not say. */
-static bool
-add_pieces(struct places *all, const struct place *p)
-{
-	struct dm_piece piece[PLACES];
-	uint64_t from, to;
-	size_t n, i;
-	int err = p->somewhere ? 0 : dm_pieces(p->dev, piece, PLACES, &n);
-
-	if (sysfs_unasked(err) != 0)
-		not_seen(all, p->dev, err);
-	if (p->somewhere || err != 0)
-		return false;
-	for (i = 0; i < n; i++) {
-		from = MAX(p->from, piece[i].start);
-		to = MIN(p->to, piece[i].start + piece[i].length);
-		if (from < to)
-			places_add(all, (struct place){ .dev = piece[i].node,
-			    .from = from - piece[i].start + piece[i].off,
-			    .to = to - piece[i].start + piece[i].off });
-	}
-	return true;
-}
-
-/* Add the members of a dm or md device; offsets in them are mostly unknown. */
-static void
-add_slaves(struct places *all, const struct place *p)
-{
-	dev_t slave[PLACES];
-	size_t n, i;
-	int err = disk_slaves(p->dev, slave, PLACES, &n);
-
-	if (err != 0)
-		not_seen(all, p->dev, err);
-	if (n > 0 && add_pieces(all, p))
-		return;
-	for (i = 0; i < n; i++)
-		places_add(all, (struct place){ .dev = slave[i], .to =
-		    UINT64_MAX, .somewhere = true });
-}
-
-/* Add the places below a place on a block device. */
-static void
-add_below(struct places *all, struct place *at)
-{
-	struct place p = *at;
-	struct disk d;
-
-	if (!disk_of_block(p.dev, &d) || d.err != 0) {
-		not_seen(all, p.dev, d.err);
-		return;
-	}
-	if (d.partition != 0) {
-		places_add(all, (struct place){ .dev = d.whole,
-		    .from = d.start + p.from,
-		    .to = d.start + MIN(p.to, d.length),
-		    .somewhere = p.somewhere });
-	} else {
-		at->id = disk_id(&d);
-		add_backing(all, &d, &p);
-	}
-	add_slaves(all, &p);
-}
 
 /* Add the block node for a SCSI node, if the end does not know it. */
 static void
-look_for_block(struct places *all, const struct endpoint *ep)
+look_for_block(struct stack *all, const struct endpoint *ep)
 {
 	struct disk d;
 
 	if (!endpoint_disk(ep, &d) || d.err != 0)
-		not_seen(all, ep->id.node, d.err);
+		stack_not_seen(all, ep->id.node, d.err);
 	else if (d.node != 0)
-		not_seen(all, ep->id.node, ESTALE);
+		stack_not_seen(all, ep->id.node, ESTALE);
 }
 
 /* The id of the disk of an end, if it has one and reports it, or 0. */
@@ -213,70 +54,48 @@ places_located(const struct endpoint *ep)
 }
 
 /*
- * Find all places of a range of an end, top down: partition, disk, the file of
- * a loop device, members of dm and md.  With on_disk also the disks of the file
- * systems that files lie on.
+ * Find all places of a range of an end, top down.  With on_disk also the disks
+ * of the file systems that files lie on.
  */
 static void
 places_of_end(const struct endpoint *ep, uint64_t from, uint64_t len,
-    bool on_disk, struct places *all)
+    bool on_disk, struct stack *all)
 {
-	const struct place p = { .dev = ep->id.dev, .ino = ep->id.ino,
-		.from = from, .to = from + len, .id = id_of_remote(ep) };
 	const struct located l = endpoint_located(ep);
-	size_t i;
 
-	*all = (struct places){ .on_disk = on_disk };
-	places_add(all, p);
+	stack_begin(all, STACK_TABLES | STACK_NAMES | STACK_IDS |
+	    (on_disk ? (unsigned)STACK_HOSTS : 0));
+	stack_add(all, (struct stack_place){ .dev = ep->id.dev,
+	    .ino = ep->id.ino, .from = from, .to = from + len,
+	    .id = id_of_remote(ep) });
 	if (ep->is.remote)
 		return;
 	if (!ep->is.device)
-		add_file_disks(all, &l);
+		stack_add_hosts(all, &l);
 	if (ep->is.device && ep->id.ino != 0)
 		look_for_block(all, ep);
-	for (i = 0; i < all->n && all->err == 0; i++)
-		if (all->at[i].ino == 0)
-			add_below(all, &all->at[i]);
+	stack_down(all);
 }
 
-/*
- * Whether two places are on the same file or device, or on two paths to one
- * disk.
- */
-static bool
-places_together(const struct place *p, const struct place *q)
+/* Add the same range of another file. */
+static void
+add_file(struct stack *all, const struct stat *st)
 {
-	return (p->dev != 0 && p->dev == q->dev && p->ino == q->ino) ||
-	    (p->id != 0 && p->id == q->id);
+	struct stack_place p = all->at[0];
+
+	p.dev = st->st_dev;
+	p.ino = st->st_ino;
+	stack_add(all, p);
 }
 
 /* On an overlay, the file of the layer is the same. */
 static void
-places_add_layer(struct places *all, const struct endpoint *ep)
+places_add_layer(struct stack *all, const struct endpoint *ep)
 {
-	const struct place p = all->at[0];
 	struct stat st;
 
 	if (endpoint_layer(ep, &st))
-		add_file(all, &p, &st);
-}
-
-/*
- * Whether places overlap.  Something "somewhere" on a disk leaves room for
- * others, such as logical volumes.  If one place lies above the other, it meets
- * it on its way down.
- */
-static bool
-places_overlap(const struct places *a, const struct places *b)
-{
-	const struct place *p, *q;
-
-	for (p = a->at; p < a->at + a->n; p++)
-		for (q = b->at; q < b->at + b->n; q++)
-			if (places_together(p, q) && p->from < q->to &&
-			    q->from < p->to && !(p->somewhere && q->somewhere))
-				return true;
-	return false;
+		add_file(all, &st);
 }
 
 /*
@@ -284,7 +103,7 @@ places_overlap(const struct places *a, const struct places *b)
  * loop devices.
  */
 static int
-maybe_same(const struct plan *p, const struct places *a, struct fault *f)
+maybe_same(const struct plan *p, const struct stack *a, struct fault *f)
 {
 	if (a->err == 0 || !p->dst->is.device)
 		return 0;
@@ -337,7 +156,7 @@ overlaps_known(const struct plan *p, struct fault *f)
 
 /* Find where a target is written, or truncated. */
 static void
-places_written(const struct plan *p, struct places *all)
+places_written(const struct plan *p, struct stack *all)
 {
 	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
 
@@ -352,22 +171,22 @@ places_written(const struct plan *p, struct places *all)
 static bool
 has_some(const char *path, const struct stat *st, void *arg)
 {
-	const struct place p = {
-		.dev = S_ISBLK(st->st_mode) ? st->st_rdev : st->st_dev,
-		.ino = S_ISBLK(st->st_mode) ? 0 : st->st_ino, .to = UINT64_MAX,
-		.somewhere = true };
-	struct places all = { .n = 0 };
+	bool block = S_ISBLK(st->st_mode), meet;
 	struct stat layer = *st;
-	size_t i;
+	struct stack all;
 
-	places_add(&all, p);
+	stack_begin(&all, STACK_TABLES | STACK_NAMES | STACK_IDS);
+	stack_add(&all, (struct stack_place){
+	    .dev = block ? st->st_rdev : st->st_dev,
+	    .ino = block ? 0 : st->st_ino, .to = UINT64_MAX,
+	    .somewhere = true });
 	overlay_resolve(path, &layer);
-	if (p.ino != 0)
-		add_file(&all, &p, &layer);
-	for (i = 0; i < all.n && all.err == 0; i++)
-		if (all.at[i].ino == 0)
-			add_below(&all, &all.at[i]);
-	return places_overlap(&all, arg);
+	if (!block)
+		add_file(&all, &layer);
+	stack_down(&all);
+	meet = stack_meet(&all, arg);
+	stack_end(&all);
+	return meet;
 }
 
 /*
@@ -376,7 +195,7 @@ has_some(const char *path, const struct stat *st, void *arg)
  */
 static int
 overlap_served(const struct endpoint *server, const struct endpoint *ep,
-    struct places *range, struct fault *f)
+    struct stack *range, struct fault *f)
 {
 	pid_t pid = server->id.server;
 
@@ -392,19 +211,23 @@ static int
 serves_target(const struct endpoint *server, const struct plan *p,
     struct fault *f)
 {
-	struct places all;
+	struct stack all;
+	int failed;
 
 	if (server->id.server == 0 || !p->dst->id.known)
 		return 0;
 	places_written(p, &all);
 	places_add_layer(&all, p->dst);
-	return overlap_served(server, p->dst, &all, f);
+	failed = overlap_served(server, p->dst, &all, f);
+	stack_end(&all);
+	return failed;
 }
 
 static int
 served_here(const struct plan *p, struct fault *f)
 {
-	struct places all;
+	struct stack all;
+	int failed;
 
 	if (serves_target(p->src, p, f) != 0)
 		return -1;
@@ -412,12 +235,14 @@ served_here(const struct plan *p, struct fault *f)
 		return 0;
 	places_of_end(p->src, p->src_off, p->length, false, &all);
 	places_add_layer(&all, p->src);
-	return overlap_served(p->dst, p->src, &all, f);
+	failed = overlap_served(p->dst, p->src, &all, f);
+	stack_end(&all);
+	return failed;
 }
 
 /* Find where a source is read and a target is written. */
 static void
-both_places(const struct plan *p, struct places *a, struct places *b)
+both_places(const struct plan *p, struct stack *a, struct stack *b)
 {
 	/* What lies below a file system is written only with force=. */
 	places_of_end(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
@@ -429,25 +254,42 @@ both_places(const struct plan *p, struct places *a, struct places *b)
 	}
 }
 
+/* Refuse if they meet; *unsure is why that is not known, or stays empty. */
+static int
+both_met(const struct plan *p, struct fault *unsure, struct fault *f)
+{
+	struct stack a, b;
+	bool meet;
+
+	both_places(p, &a, &b);
+	meet = stack_meet(&a, &b);
+	if (!meet)
+		(void)maybe_same(p, a.err != 0 ? &a : &b, unsure);
+	stack_end(&a);
+	stack_end(&b);
+	return meet ? overlaps_known(p, f) : 0;
+}
+
 /* Refuse a target that is truncated or written where the source is read. */
 int
 overlap_source(const struct plan *p, struct fault *f)
 {
-	bool known = places_located(p->src) && places_located(p->dst);
-	struct places a, b;
+	struct fault unsure;
 
+	unsure.status = 0;
 	if (p->length == 0 || (p->opts->force & FORCE_OVERLAP) != 0)
 		return 0;
 	if (export_overlaps(p))
 		return overlaps_known(p, f);
-	if (known) {
-		both_places(p, &a, &b);
-		if (places_overlap(&a, &b))
-			return overlaps_known(p, f);
-	}
+	if (places_located(p->src) && places_located(p->dst) &&
+	    both_met(p, &unsure, f) != 0)
+		return -1;
 	if (served_here(p, f) != 0)
 		return -1;
-	return known ? maybe_same(p, a.err != 0 ? &a : &b, f) : 0;
+	if (unsure.status == 0)
+		return 0;
+	*f = unsure;
+	return -1;
 }
 
 static int
@@ -460,7 +302,8 @@ both_written(const struct plan *p, const struct plan *q, struct fault *f)
 int
 overlap_targets(const struct plan *p, const struct plan *q, struct fault *f)
 {
-	struct places a, b;
+	struct stack a, b;
+	int failed = 0;
 
 	if (same_export(p->dst, q->dst))
 		return both_written(p, q, f);
@@ -474,13 +317,15 @@ overlap_targets(const struct plan *p, const struct plan *q, struct fault *f)
 	places_written(q, &b);
 	places_add_layer(&a, p->dst);
 	places_add_layer(&b, q->dst);
-	if (places_overlap(&a, &b))
-		return both_written(p, q, f);
-	if ((a.err != 0 && p->dst->is.device) ||
+	if (stack_meet(&a, &b))
+		failed = both_written(p, q, f);
+	else if ((a.err != 0 && p->dst->is.device) ||
 	    (b.err != 0 && q->dst->is.device))
-		return fault_set(f, STATUS_REFUSED, "whether %s and %s overlap "
-		    "is not known, because what they lie on cannot be read: %s",
-		    p->dst->name, q->dst->name, errno_words(a.err != 0 ?
-		    a.err : b.err));
-	return 0;
+		failed = fault_set(f, STATUS_REFUSED, "whether %s and %s "
+		    "overlap is not known, because what they lie on cannot be "
+		    "read: %s", p->dst->name, q->dst->name,
+		    errno_words(a.err != 0 ? a.err : b.err));
+	stack_end(&a);
+	stack_end(&b);
+	return failed;
 }

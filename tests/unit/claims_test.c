@@ -586,11 +586,60 @@ overlaps_in_volumes_of_volumes(void **state)
 		    "%d 1 linear 8:0 %d\n", i, 2 * i);
 	world.table = table;
 	world.broken = "nothing";		/* no loop over calls */
+	assert_false(overlap(DM0, 0, SDB, 0, 64));
+	assert_true(overlap(DM0, 0, SDA, 126, 64));
+	assert_false(overlap(DM0, 0, SDA, 127, 64));
+	world.table = NULL;			/* a ring has no end */
+	has("/sys/block/dm-1/slaves/dm-0/dev", "253:0\n");
 	assert_true(overlap(DM0, 0, SDB, 0, 64));
 	assert_true(refused("overlaps what is read from source is not known, "
-	    "because what /sys/dev/block/8:0 lies on cannot be read: Argument "
-	    "list too long"));
-	assert_false(overlap(DM0, 0, SDB, 0, 10));
+	    "because what /sys/dev/block/"));
+	assert_true(refused("lies on cannot be read: Argument list too long"));
+}
+
+/* Each stripe lies in a range, and so does all that is below it. */
+static void
+overlaps_in_stripes(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 500);
+	add_disk("virtual", "dm-0", DM0, 200);
+	add_disk("virtual", "dm-1", DM1, 200);
+	has("/sys/block/dm-0/slaves/sda1/dev", "8:1\n");
+	has("/sys/block/dm-0/slaves/sdb/dev", "8:16\n");
+	has("/sys/block/dm-1/slaves/sda/dev", "8:0\n");
+	assert_true(overlap(DM0, 0, SDA, 599, 1));
+	assert_false(overlap(DM0, 0, SDA, 99, 1));
+	assert_false(overlap(DM0, 0, DM1, 0, 10));	/* both leave room */
+	add_node("mapper/control", makedev(10, 236), 0);
+	world.table = "0 200 striped 2 16 8:1 50 8:16 300\n";
+	assert_false(overlap(DM0, 0, SDA, 149, 1));
+	assert_true(overlap(DM0, 0, SDA, 150, 1));
+	assert_true(overlap(DM0, 0, SDA, 249, 1));
+	assert_false(overlap(DM0, 0, SDA, 250, 1));
+	assert_false(overlap(DM0, 0, SDB, 299, 1));
+	assert_true(overlap(DM0, 0, SDB, 399, 1));
+	assert_false(overlap(DM0, 0, SDB, 400, 1));
+	assert_true(overlap(DM0, 0, SDA + 1, 50, 1));
+}
+
+/* What is behind a member that leads nowhere is found all the same. */
+static void
+overlaps_beside_what_is_lost(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_disk("virtual", "dm-0", DM0, 200);
+	has("/sys/block/dm-0/slaves/a/x", "%s", "");
+	has("/sys/block/dm-0/slaves/sdb/dev", "8:16\n");
+	world.broken = "nothing";
+	assert_true(overlap(DM0, 0, SDB, 5, 1));
+	assert_true(refused("the range to be written on it overlaps"));
+	assert_true(overlap(DM0, 0, SDA, 5, 1));
+	assert_true(refused("is not known"));
 }
 
 static void
@@ -784,6 +833,8 @@ main(void)
 		WORLD(overlaps_in_volumes),
 		WORLD(overlaps_by_another_path),
 		WORLD(overlaps_in_volumes_of_volumes),
+		WORLD(overlaps_in_stripes),
+		WORLD(overlaps_beside_what_is_lost),
 		WORLD(overlaps_below_loop_devices),
 		WORLD(overlaps_what_is_cut_off),
 		WORLD(overlaps_what_is_not_known),
