@@ -169,6 +169,16 @@ two_copies()
 }
 it "refuses to copy to what another copy is being made to, by either name" two_copies
 
+# A loop device on a lower file may change it, by whatever name it is read.
+lower_idle()
+{
+	layers && "$blocks" make low/f 8M 1 && mke2fs -qF -E nodiscard low/f &&
+	    over "lowerdir=$PWD/low,upperdir=$PWD/up,workdir=$PWD/work" &&
+	    exits 0 "$pardd" if=m/f of=part used=only && ! cmp -s low/f part &&
+	    loop low/f && exits 0 "$pardd" if=m/f of=copy used=only && cmp low/f copy
+}
+it "copies all of a file whose layer's file a loop device has" lower_idle
+
 # neighbourly BYTES: the lower layer is on a disk, and half of a file there is
 # cached; the kernel itself may want that memory, once
 neighbourly()

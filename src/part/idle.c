@@ -15,20 +15,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "disk/disk.h"
-#include "disk/overlay.h"
+#include "disk/stack.h"
 #include "disk/sysfs.h"
 #include "disk/usage.h"
 
 enum {
-	DEEP = 8,		/* loop devices on loop devices */
 	SMALL = 1024,		/* bytes of an extended partition's node */
 };
 
 struct range {			/* the bytes in question */
 	uint64_t from, to;
 	char	*why;		/* of IDLE_WHY bytes */
+	const char *medium;	/* of a loop device: what it lies on */
 };
 
 static int __attribute__((format(printf, 2, 3)))
@@ -114,102 +113,78 @@ idle_disk(const struct range *r, const struct disk *d, bool partition)
 	return idle_node(r, d->node, d->name);
 }
 
-/* The disk of a node; 0 if unknown. */
-static dev_t
-whole_of(dev_t node)
-{
-	struct disk d;
-
-	return disk_of_block(node, &d) ? d.whole : 0;
-}
-
-/*
- * Whether two nodes are of the same disk, or one is a partition of the other.
- */
-static bool
-same_medium(const struct stat *a, const struct stat *b)
-{
-	dev_t whole;
-
-	if (!S_ISBLK(a->st_mode) || !S_ISBLK(b->st_mode))
-		return same_file(a, b);
-	whole = whole_of(a->st_rdev);
-	return whole != 0 && whole == whole_of(b->st_rdev);
-}
-
-/* What a loop device lies on; on an overlay, the file in the layer. */
+/* Another loop device lies on the same file or disk: refuse. */
 static int
-medium_of(const struct disk *loop, struct stat *st)
+beside(const struct disk *other, uint64_t start, int err, void *arg)
 {
-	int err = disk_backing(loop->whole_name, loop->backing, st);
+	const struct range *r = arg;
 
-	if (err == 0)
-		overlay_resolve(loop->backing, st);
-	return err;
-}
-
-/* Refuse if another loop device lies on the same file or disk. */
-static int
-idle_alone(const struct range *r, const struct disk *d, const struct stat *st)
-{
-	struct disk other;
-	struct stat on;
-	dev_t *loop;
-	size_t n, i;
-	int is = 0;
-
-	if (disk_loops(&loop, &n) != 0)
+	(void)start;
+	if (other == NULL)
 		return idle_busy(r,
 		    "what else lies on its file cannot be looked up");
-	for (i = 0; i < n && is == 0; i++)
-		if (loop[i] != d->whole && disk_of_block(loop[i], &other) &&
-		    other.backing[0] != '\0' && medium_of(&other, &on) == 0 &&
-		    same_medium(&on, st))
-			is = idle_busy(r,
-			    "the loop device %.64s lies on the same %s",
-			    other.name, S_ISBLK(st->st_mode) ? "disk" : "file");
-	free(loop);
-	return is;
+	return err != 0 ? 0 : idle_busy(r,
+	    "the loop device %.64s lies on the same %s", other->name,
+	    r->medium);
 }
 
 /* Check what a loop device lies on, and others there. */
 static int
-idle_below(const struct range *r, const struct disk *d, int depth)
+idle_place(struct range *r, const struct stack *s, size_t i)
 {
-	struct disk below;
-	struct stat st;
-	int err;
+	const struct stack_place *p = &s->at[i], *loop = &s->at[p->above];
+	struct disk d;
 
-	if (d->backing[0] == '\0')
-		return 0;
-	err = medium_of(d, &st);
-	if (sysfs_unasked(err) != 0)
-		return idle_busy(r, "what it lies on cannot be looked up");
-	if (err != 0)
-		return 0;
-	if (idle_alone(r, d, &st) != 0)
-		return -1;
-	if (!S_ISBLK(st.st_mode))
-		return 0;
-	if (depth == DEEP || !disk_of_block(st.st_rdev, &below))
-		return idle_busy(r, "what it lies on cannot be looked up");
-	if (!idle_unclaimed(below.node, below.name))
+	if (p->step == STACK_DISK)
+		loop = &s->at[loop->above];	/* lies on a partition */
+	if (p->step == STACK_BACKING && p->ino == 0 &&
+	    disk_of_block(p->dev, &d) && !idle_unclaimed(d.node, d.name))
 		return idle_busy(r, "%.64s, which it lies on, is in use",
-		    below.name);
-	return idle_below(r, &below, depth + 1);
+		    d.name);
+	if (p->step == STACK_BACKING && i + 1 < s->n && p[1].above == i &&
+	    (p[1].step == STACK_LAYER || p[1].step == STACK_DISK))
+		return 0;			/* that is next */
+	r->medium = p->ino == 0 ? "disk" : "file";
+	return stack_loops(p, loop->dev, beside, r);
+}
+
+static int
+idle_below(struct range *r, const struct disk *d)
+{
+	struct stack s;
+	int is = 0;
+	size_t i;
+
+	stack_begin(&s, STACK_NAMES);
+	stack_add(&s, (struct stack_place){ .dev = d->node,
+	    .to = UINT64_MAX });
+	stack_down(&s);
+	for (i = 1; i < s.n && is == 0; i++)
+		if (s.at[i].step == STACK_BACKING ||
+		    s.at[i].step == STACK_LAYER || (s.at[i].step ==
+		    STACK_DISK && s.at[s.at[i].above].step == STACK_BACKING))
+			is = idle_place(r, &s, i);
+	if (is == 0 && s.err != 0)
+		is = idle_busy(r, "what it lies on cannot be looked up");
+	stack_end(&s);
+	return is;
 }
 
 /*
- * Refuse an image that a program has opened and locked, as QEMU and ntfs-3g do.
+ * Refuse an image that a program has opened and locked, as QEMU and ntfs-3g do,
+ * or that is used by its name in a layer of an overlay.
  */
 static int
 idle_file(const struct range *r, const struct endpoint *ep)
 {
 	int how = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, fd = -1;
+	struct stat layer;
 	struct usage use;
 	bool locked;
 
-	if (usage_of_file(ep->id.file_dev, ep->id.file_ino, 0, &use))
+	if (usage_of_file(ep->id.file_dev, ep->id.file_ino, 0, &use) ||
+	    (endpoint_layer(ep, &layer) &&
+	    usage_of_file(layer.st_dev, layer.st_ino, 0, &use)))
 		return idle_busy(r, "%.64s uses %.64s", use.by, ep->name);
 	if (!ep->is.inherited)
 		fd = open(ep->name, how);
@@ -232,6 +207,6 @@ part_idle(const struct endpoint *ep, uint64_t from, uint64_t to,
 		    "whether it is in use cannot be looked up");
 	if (is)
 		return idle_disk(&r, &d, partition) != 0 ? -1 :
-		    idle_below(&r, &d, 0);
+		    idle_below(&r, &d);
 	return ep->kind == END_FILE ? idle_file(&r, ep) : 0;
 }
