@@ -372,13 +372,13 @@ beside_chain()
 	    turned_away of="$dev" && taken 3145728 of="$dev" bs=512 seek=4096
 }
 it "... or below the one on the same file" beside_chain
-# leaving: sysfs fails to tell this of another loop device; it is being detached
+# leaving: another loop device does not tell what it lies on; it is being detached
 leaving()
 {
 	"$blocks" make src 64k 1 && truncate -s 4M img other && loop other || return
-	local at=/sys/block/${dev#/dev/}/$1
-	loop img && exits 0 with_faults "on=$at op=read fail=ENODEV" "$pardd" if=src of="$dev" &&
-	    faulty read && complete && holds img 0 0 64k 1
+	local at=$dev
+	loop img && exits 0 with_faults "on=$at op=ioctl fail=ENXIO" "$pardd" if=src of="$dev" &&
+	    faulty ioctl && complete && holds img 0 0 64k 1
 }
 # hidden: ... which lies on the same file, and is mounted
 hidden()
@@ -389,8 +389,8 @@ hidden()
 	loop img && exits 101 with_faults "on=$at op=read fail=13" "$pardd" if=src of="$dev" force=looped &&
 	    faulty read && one_line "who uses|is mounted" && ! holds img 0 0 64k 1 >/dev/null
 }
+it "does not mind one that is detached meanwhile" leaving
 for word in backing_file offset; do
-	it "does not mind one that is detached meanwhile (loop/$word)" leaving "loop/$word"
 	it "refuses one of which sysfs does not tell (loop/$word)" hidden "loop/$word"
 done
 # path: two loop devices that say they are one disk; the other one is mounted

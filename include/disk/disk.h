@@ -150,12 +150,6 @@ int disk_medium(const char *loop, struct stat *st);
 int disk_each_loop(int (*fn)(const char *loop, void *arg), void *arg);
 
 /*
- * List the nodes of all n loop devices, in use or not; *node is malloc'ed, the
- * caller frees it (NULL if none).  Returns 0, or an errno value and none.
- */
-int disk_loops(dev_t **node, size_t *n);
-
-/*
  * The name below /dev/disk/by-id that leads to the node, without the directory;
  * "" if there is none.
  */

@@ -139,34 +139,3 @@ disk_each_loop(int (*fn)(const char *loop, void *arg), void *arg)
 	free(rows);
 	return got;
 }
-
-int
-disk_loops(dev_t **node, size_t *n)
-{
-	struct dirent **list;
-	int all = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
-	int err = all < 0 ? errno : 0;
-	char path[300];
-
-	*n = 0;
-	*node = reallocarray(NULL, (size_t)(all < 0 ? 0 : all) + 1,
-	    sizeof(**node));
-	if (*node == NULL)
-		err = ENOMEM;
-	for (i = 0; i < all && err == 0; i++) {
-		if (strncmp(list[i]->d_name, "loop", 4) != 0)
-			continue;
-		snprintf(path, sizeof(path), "/sys/block/%s", list[i]->d_name);
-		(*node)[*n] = sysfs_node(AT_FDCWD, path);
-		if ((*node)[*n] != 0)
-			(*n)++;
-		else
-			err = sysfs_unasked(errno);
-	}
-	sysfs_forget(list, all);
-	if (err != 0) {
-		free(*node);
-		*node = NULL;
-	}
-	return err;
-}

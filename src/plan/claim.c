@@ -83,9 +83,8 @@ claim_device(struct claims *c, struct fault *f)
 	if (d.node == 0)
 		return 0;
 	return claim_disk(c, &d, r, f) != 0 ||
-	    claim_below(c, &d, r, f) != 0 ||
 	    claim_paths(c, &d, r, f) != 0 ||
-	    claim_slaves(c, &d, r, 0, f) != 0 ? -1 :
+	    claim_below(c, &d, r, f) != 0 ? -1 :
 	    claim_lock(c, d.whole, d.whole_name, f);
 }
 

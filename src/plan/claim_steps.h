@@ -75,15 +75,13 @@ int claim_unknown(struct claims *, const struct disk *, int err,
     struct fault *f);
 
 /*
- * claim_below.c: other paths to the disk; what a loop device lies on, and other
- * loop devices there; what a dm or md device consists of, "depth" levels down.
+ * claim_below.c: other paths to the disk; and all that lies below it, with what
+ * else lies there.
  */
 int claim_paths(struct claims *, const struct disk *, struct range,
     struct fault *f);
 int claim_below(struct claims *, const struct disk *, struct range,
     struct fault *f);
-int claim_slaves(struct claims *, const struct disk *, struct range,
-    int depth, struct fault *f);
 
 /*
  * Check that nobody has locked a range of the file; such locks belong to the
