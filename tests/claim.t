@@ -200,6 +200,24 @@ image_locked()
 	    holds img 0 0 64k 1
 }
 it "refuses an image of which a range is locked, by a loop device too" image_locked
+# fused COMMAND...: an image that the command mounts with FUSE, by its own name
+fused()
+{
+	mkdir m && "$@" img m && undo umount "$PWD/m" && cp img before || return
+	refused 'the file is mounted on .*/m; umount it first' if=src of=img \
+		force="$(other_words mounted)" && same img before &&
+	    ln -s img other && refused 'the file is mounted' if=src of=other && same img before &&
+	    exits 0 "$pardd" if=img of=copy used=only && says 'uses img'
+}
+ntfs()
+{
+	"$blocks" make src 64k 1 && truncate -s 8M img && mkntfs -qF img >/dev/null 2>&1 && fused ntfs-3g
+}
+if [[ -c /dev/fuse ]] && command -v ntfs-3g mkntfs >/dev/null; then
+	it "refuses an image that FUSE has mounted" ntfs
+else
+	skip "no ntfs-3g" "refuses an image that FUSE has mounted"
+fi
 # A first copy, to 64k up to 192k of img, of which the half is there.
 in_copy()
 {

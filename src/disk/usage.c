@@ -67,15 +67,17 @@ is_it(const char *path, dev_t dev, ino_t ino)
 
 /*
  * A row has the number of the file system's device; for btrfs, it has the name
- * of its first device instead, and for erofs it may have that of a file.  Mount
- * points are not touched, because that of a dead server would hang.
+ * of its first device instead, and for erofs and FUSE it may have that of a
+ * file.  Mount points are not touched, because that of a dead server would
+ * hang.
  */
 static bool
 is_mount_of(const struct mount *m, dev_t dev, ino_t ino)
 {
 	if (ino != 0)
-		return strcmp(m->type, "erofs") == 0 && m->source[0] == '/' &&
-		    is_it(m->source, dev, ino);
+		return (strcmp(m->type, "erofs") == 0 ||
+		    strncmp(m->type, "fuse", 4) == 0) &&
+		    m->source[0] == '/' && is_it(m->source, dev, ino);
 	return m->dev == dev || (strncmp(m->source, "/dev/", 5) == 0 &&
 	    (is_it(m->source, dev, 0) || (strcmp(m->type, "btrfs") == 0 &&
 	    filesystem_has(m->source, dev))));
@@ -86,6 +88,9 @@ mount_row(char *row, dev_t dev, ino_t ino, struct usage *use)
 {
 	struct mount m;
 
+	if (ino != 0 && strstr(row, " - fuse") == NULL &&
+	    strstr(row, " - erofs ") == NULL)
+		return false;		/* soon: each copy asks this */
 	if (!table_mount(row, &m))
 		return false;
 	table_unescape(m.source);
@@ -113,15 +118,19 @@ usage_mounted(dev_t dev, ino_t ino, struct usage *use)
 }
 
 /*
- * Only erofs mounts a file without a loop device (Linux 6.12).  It has a
- * directory for each mount, and one for its features.
+ * Only erofs (Linux 6.12) and FUSE (fuse2fs, ntfs-3g) mount a file without a
+ * loop device.  erofs has a directory for each mount, and one for its features.
+ * FUSE has a directory for each connection, if its control file system is
+ * mounted, whose root is inode 1.
  */
 static bool
 files_mounted(void)
 {
 	struct stat st;
 
-	return stat("/sys/fs/erofs", &st) == 0 && st.st_nlink > 3;
+	return (stat("/sys/fs/fuse/connections", &st) == 0 &&
+	    (st.st_ino != 1 || st.st_nlink > 2)) ||
+	    (stat("/sys/fs/erofs", &st) == 0 && st.st_nlink > 3);
 }
 
 /* A kernel without swap support lacks this table only. */
