@@ -182,6 +182,29 @@ process_locked()
 	    refused 'p2 is held by a lock' if=src of="$d" && as_it_was && taken 3670016 of="$p2" force=held
 }
 it "... by a process that can be named" process_locked
+# As libvirt has it: a guest has nodes of its own, and a lock belongs to an inode.
+node_locked()
+{
+	disk && mknod node b $(stat -c '0x%t 0x%T' "$p2") && snapshot && hold_by range node 1000 || return
+	refused "the disk is held by a lock of process $!.*force=held writes anyway\)\$" if=src of="$p2" \
+		force="$(other_words held)" &&
+	    refused 'is held by a lock' if=src of="$d" && as_it_was &&
+	    taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held
+}
+disk_locked()
+{
+	disk && mknod node b $(stat -c '0x%t 0x%T' "$d") && hold_by range node 1000 && snapshot &&
+	    refused 'is held by a lock' if=src of="$p1" && as_it_was
+}
+not_idle()
+{
+	disk && mke2fs -qF "$p2" && exits 0 "$pardd" if="$p2" of=part used=only && does_not_say 'a lock' &&
+	    mknod node b $(stat -c '0x%t 0x%T' "$p2") && hold_by range node 1000 &&
+	    exits 0 "$pardd" if="$p2" of=copy used=only && says "a lock of process $! is on it" && cmp "$p2" copy
+}
+it "refuses a partition that is locked by another node of it" node_locked
+it "... or its disk is" disk_locked
+it "copies all of a source that is locked by another node of it" not_idle
 image_locked()
 {
 	"$blocks" make src 64k 1 && "$blocks" make img 1M 9 && cp img before &&

@@ -5,6 +5,7 @@
 #define PARDD_OPENED_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -15,6 +16,18 @@
  */
 bool opened_any(pid_t, bool write,
     bool (*is)(const char *path, const struct stat *, void *arg), void *arg);
+
+/*
+ * Whether a row of /proc/locks, or a "lock:" line of fdinfo, is a lock of a
+ * range (fcntl) that begins before "end".
+ */
+bool opened_is_lock(const char *row, uint64_t end);
+
+/*
+ * A process that has such a lock on a block node of which "is" is true, or 0.
+ */
+pid_t opened_locked(uint64_t end, bool (*is)(dev_t node, void *arg),
+    void *arg);
 
 /*
  * The process of this machine that has the other end of a TCP or Unix

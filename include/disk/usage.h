@@ -47,4 +47,12 @@ bool usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *);
 #define LOCKS_OF_COPIES	(UINT64_C(1) << 62)
 bool usage_of_locks(int fd, struct usage *);
 
+/*
+ * The same for block nodes of which "is" is true, but by whatever inode they
+ * were opened: a lock belongs to an inode, and libvirt makes nodes of its own
+ * for each guest.  Only processes that /proc shows are seen.
+ */
+bool usage_of_locked(bool (*is)(dev_t node, void *arg), void *arg,
+    struct usage *);
+
 #endif

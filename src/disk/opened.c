@@ -154,6 +154,70 @@ opened_any(pid_t pid, bool write,
 	return found;
 }
 
+/* "1: OFDLCK ADVISORY  READ -1 00:05:123 100 101", or POSIX. */
+bool
+opened_is_lock(const char *row, uint64_t end)
+{
+	char kind[8];
+	unsigned long long from;
+
+	return sscanf(row, "%*[^:]: %7s %*s %*s %*s %*s %llu", kind,
+	    &from) == 2 && from < end && (strcmp(kind, "OFDLCK") == 0 ||
+	    strcmp(kind, "POSIX") == 0);
+}
+
+/* Whether what a process has open has such a lock, by that descriptor. */
+static bool
+is_locked(const char *pid, const char *fd, uint64_t end)
+{
+	char path[600], text[4096], *at = text, *row;
+	bool is = false;
+
+	snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", pid, fd);
+	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text)))
+		return false;
+	while (!is && (row = strsep(&at, "\n")) != NULL)
+		is = strncmp(row, "lock:", 5) == 0 &&
+		    opened_is_lock(row + 5, end);
+	return is;
+}
+
+static bool
+has_lock(const char *pid, uint64_t end, bool (*is)(dev_t, void *), void *arg)
+{
+	char directory[300], path[600];
+	struct dirent **list;
+	bool found = false;
+	struct stat st;
+	int n, i;
+
+	snprintf(directory, sizeof(directory), "/proc/%s/fd", pid);
+	n = sysfs_entries(AT_FDCWD, directory, &list);
+	for (i = 0; i < n && !found; i++) {
+		snprintf(path, sizeof(path), "%s/%s", directory,
+		    list[i]->d_name);
+		found = stat(path, &st) == 0 && S_ISBLK(st.st_mode) &&
+		    is(st.st_rdev, arg) && is_locked(pid, list[i]->d_name, end);
+	}
+	sysfs_forget(list, n);
+	return found;
+}
+
+pid_t
+opened_locked(uint64_t end, bool (*is)(dev_t, void *), void *arg)
+{
+	struct dirent **list;
+	int n = sysfs_entries(AT_FDCWD, "/proc", &list), i;
+	pid_t pid = 0;
+
+	for (i = 0; i < n && pid == 0; i++)
+		if (isdigit((unsigned char)list[i]->d_name[0]) &&
+		    has_lock(list[i]->d_name, end, is, arg))
+			pid = (pid_t)strtol(list[i]->d_name, NULL, 10);
+	sysfs_forget(list, n);
+	return pid;
+}
+
 static bool
 has_socket(const char *pid, const char *socket)
 {

@@ -20,6 +20,7 @@
 
 #include "disk/disk.h"
 #include "disk/filesystem.h"
+#include "disk/opened.h"
 #include "disk/overlay.h"
 #include "disk/sysfs.h"
 #include "tables.h"
@@ -344,6 +345,32 @@ usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *use)
 	    ((but & USE_SWAP) == 0 && usage_swapped(dev, ino, use)) ||
 	    ((but & USE_HELD) == 0 && usage_exported(dev, ino, use)) ||
 	    ((but & USE_LOOPED) == 0 && usage_looped(dev, ino, use));
+}
+
+/* Whether it may be worth asking all processes: there is such a lock. */
+static bool
+any_locks(void)
+{
+	char *rows, *at, *row;
+	bool is = false;
+
+	if (table_read("/proc/locks", &rows) != 0)
+		return false;
+	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; )
+		is = opened_is_lock(row, LOCKS_OF_COPIES);
+	free(rows);
+	return is;
+}
+
+bool
+usage_of_locked(bool (*is)(dev_t node, void *arg), void *arg,
+    struct usage *use)
+{
+	pid_t pid = any_locks() ? opened_locked(LOCKS_OF_COPIES, is, arg) : 0;
+	char by[64];
+
+	snprintf(by, sizeof(by), "a lock of process %ld", (long)pid);
+	return usage_found(pid != 0, use, USE_HELD, by);
 }
 
 bool

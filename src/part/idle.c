@@ -68,6 +68,12 @@ bare_node(const struct range *r, dev_t node)
 	    idle_busy(r, "whether loop devices lie on it cannot be looked up");
 }
 
+static bool
+is_node(dev_t node, void *arg)
+{
+	return node == *(const dev_t *)arg;
+}
+
 /* Check a node on which the range lies. */
 static int
 idle_node(const struct range *r, dev_t node, const char *name)
@@ -83,6 +89,8 @@ idle_node(const struct range *r, dev_t node, const char *name)
 	if (use.unknown != 0)
 		return idle_busy(r,
 		    "whether it is mounted cannot be looked up");
+	if (usage_of_locked(is_node, &node, &use))
+		return idle_busy(r, "%.64s is on it", use.by);
 	return idle_unclaimed(node, name) ? 0 : idle_busy(r, "it is in use");
 }
 

@@ -63,6 +63,34 @@ claim_file(const struct claims *c, struct fault *f)
 	    claim_check_path(c, dst->name, &is, "the file", f);
 }
 
+/* Whether what is held, or the disk that is locked, is this node. */
+static bool
+is_held(dev_t node, void *arg)
+{
+	const struct claims *c = arg;
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		if (fstat(c->fd[i], &st) == 0 && st.st_rdev == node)
+			return true;
+	return c->lock >= 0 && c->locked == node;
+}
+
+/*
+ * Refuse a disk that another program has locked by a node of its own.  Separate
+ * from claim_device because a struct usage needs much stack.
+ */
+static int
+check_locked(struct claims *c, struct fault *f)
+{
+	struct usage use;
+
+	if ((c->over & USE_HELD) == 0 && usage_of_locked(is_held, c, &use))
+		return claim_in_use(f, c->name, "the disk", &use);
+	return 0;
+}
+
 /* Separate from claims_take because a struct disk needs much stack. */
 static int
 claim_device(struct claims *c, struct fault *f)
@@ -102,7 +130,8 @@ claims_take(struct claims *c, const struct claims *others,
 	c->plan = p;
 	if (p->work == WORK_COMPARE || (p->length == 0 && p->truncate < 0))
 		return 0;
-	failed = p->dst->is.device ? claim_device(c, f) : claim_file(c, f);
+	failed = p->dst->is.device ? claim_device(c, f) != 0 ||
+	    (c->n > 0 && check_locked(c, f) != 0) ? -1 : 0 : claim_file(c, f);
 	if (failed != 0)
 		claims_release(c);
 	return failed;
