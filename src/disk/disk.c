@@ -300,7 +300,7 @@ ask_kind(int whole, struct disk *d, const char *path)
 
 /* Describe the disk of a node, or only where it is and what it lies on. */
 static bool
-describe(dev_t node, struct disk *d, bool kind)
+disk_describe(dev_t node, struct disk *d, bool kind)
 {
 	int dir = sysfs_open("block", node), whole;
 	char path[PATH_MAX], *slash;
@@ -335,13 +335,13 @@ describe(dev_t node, struct disk *d, bool kind)
 bool
 disk_of_block(dev_t node, struct disk *d)
 {
-	return describe(node, d, true);
+	return disk_describe(node, d, true);
 }
 
 bool
 disk_place(dev_t node, struct disk *d)
 {
-	return describe(node, d, false);
+	return disk_describe(node, d, false);
 }
 
 /* The block node of an ng node, or 0. */

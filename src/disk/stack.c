@@ -74,7 +74,7 @@ stack_not_seen(struct stack *s, dev_t dev, int err)
 
 /* What is below a place is not known. */
 static void
-hidden(struct stack *s, size_t i, int err)
+stack_hide(struct stack *s, size_t i, int err)
 {
 	s->at[i].err = err;
 	stack_not_seen(s, s->at[i].dev, err);
@@ -82,7 +82,7 @@ hidden(struct stack *s, size_t i, int err)
 
 /* Make room for another place.  Returns 0 or an errno value. */
 static int
-grow(struct stack *s)
+stack_grow(struct stack *s)
 {
 	struct stack_place *more;
 
@@ -112,7 +112,7 @@ stack_end(struct stack *s)
 void
 stack_add(struct stack *s, struct stack_place p)
 {
-	int err = grow(s);
+	int err = stack_grow(s);
 
 	if (p.to < p.from)
 		p.to = UINT64_MAX;
@@ -124,7 +124,7 @@ stack_add(struct stack *s, struct stack_place p)
 
 /* A place below another: the same bytes, so many bytes further on. */
 static struct stack_place
-below(const struct stack *s, size_t i, enum stack_step step, uint64_t by)
+place_below(const struct stack *s, size_t i, enum stack_step step, uint64_t by)
 {
 	const struct stack_place *p = &s->at[i];
 
@@ -153,7 +153,7 @@ stack_add_hosts(struct stack *s, const struct located *l)
 	int err = asked ? filesystem_disks(l, node, HOSTS, &n) : 0;
 
 	if (err != 0)
-		hidden(s, top, err);
+		stack_hide(s, top, err);
 	for (i = 0; i < n; i++)
 		stack_add(s, all_of(node[i], top, STACK_HOST));
 }
@@ -162,7 +162,7 @@ stack_add_hosts(struct stack *s, const struct located *l)
 static void
 add_backing(struct stack *s, size_t i, const struct disk *d)
 {
-	struct stack_place p = below(s, i, STACK_BACKING, d->backing_off);
+	struct stack_place p = place_below(s, i, STACK_BACKING, d->backing_off);
 	struct located l = { .directory = AT_FDCWD, .name = d->backing };
 	struct overlaid layer;
 	struct stat st;
@@ -171,7 +171,7 @@ add_backing(struct stack *s, size_t i, const struct disk *d)
 
 	if (err != 0) {
 		if (err != ENXIO)
-			hidden(s, i, err);
+			stack_hide(s, i, err);
 		return;
 	}
 	p.dev = l.dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
@@ -179,7 +179,7 @@ add_backing(struct stack *s, size_t i, const struct disk *d)
 	stack_add(s, p);
 	if (p.ino == 0)
 		return;
-	p = below(s, s->n - 1, STACK_LAYER, 0);
+	p = place_below(s, s->n - 1, STACK_LAYER, 0);
 	stack_add_hosts(s, &l);
 	if ((s->how & STACK_NAMES) != 0 &&
 	    overlay_file(&l, false, &layer, NULL)) {
@@ -233,7 +233,7 @@ add_pieces(struct stack *s, size_t i)
 		err = dm_ranges(dev, piece, PIECES, &n);
 	}
 	if (sysfs_unasked(err) != 0)
-		hidden(s, i, err);
+		stack_hide(s, i, err);
 	for (k = 0; err == 0 && k < n; k++)
 		(exact ? add_piece : add_range)(s, i, &piece[k]);
 	return err == 0;
@@ -250,12 +250,12 @@ add_members(struct stack *s, size_t i)
 	bool pieces;
 
 	if (dir < 0) {
-		hidden(s, i, errno);
+		stack_hide(s, i, errno);
 		return;
 	}
 	n = sysfs_entries(dir, "slaves", &list);
 	if (n < 0 && errno != ENOENT)		/* a partition has none */
-		hidden(s, i, errno);
+		stack_hide(s, i, errno);
 	pieces = n > 0 && (s->how & STACK_TABLES) != 0 && add_pieces(s, i);
 	for (k = 0; k < n; k++) {
 		snprintf(path, sizeof(path), "slaves/%s", list[k]->d_name);
@@ -263,7 +263,7 @@ add_members(struct stack *s, size_t i)
 		p.somewhere = true;
 		if (p.dev == 0) {
 			p.err = errno != 0 ? errno : ENODATA;
-			hidden(s, i, p.err);
+			stack_hide(s, i, p.err);
 		}
 		if (!pieces)
 			stack_add(s, p);
@@ -283,13 +283,13 @@ add_below(struct stack *s, size_t i)
 
 	if (!(ids ? disk_of_block : disk_place)(s->at[i].dev, &d) ||
 	    d.err != 0) {
-		hidden(s, i, d.err);
+		stack_hide(s, i, d.err);
 		return;
 	}
 	if (d.length > s->at[i].from)	/* else nobody knows how long it is */
 		s->at[i].to = MIN(s->at[i].to, d.length);
 	if (d.partition != 0) {
-		p = below(s, i, STACK_DISK, d.start);
+		p = place_below(s, i, STACK_DISK, d.start);
 		p.dev = d.whole;
 		stack_add(s, p);
 		return;
@@ -391,7 +391,7 @@ stack_loops(const struct stack_place *p, dev_t but, stack_each *fn, void *arg)
 
 /* Whether a dm device has bytes of the range, or may have. */
 __attribute__((noinline)) static bool
-shares(dev_t holder, const struct stack_place *p)
+holder_shares(dev_t holder, const struct stack_place *p)
 {
 	struct dm_piece piece[PIECES];
 	size_t n, i;
@@ -437,7 +437,7 @@ stack_holders(const struct stack_place *p, dev_t but, stack_each *fn,
 	if (err != 0)
 		got = fn(NULL, 0, err, arg);
 	for (i = 0; err == 0 && i < n && got == 0; i++) {
-		if (holder[i] == but || !shares(holder[i], p))
+		if (holder[i] == but || !holder_shares(holder[i], p))
 			continue;
 		if (disk_of_block(holder[i], &d))
 			got = fn(&d, 0, 0, arg);
@@ -449,7 +449,7 @@ stack_holders(const struct stack_place *p, dev_t but, stack_each *fn,
 }
 
 static bool
-together(const struct stack_place *p, const struct stack_place *q)
+place_is_same(const struct stack_place *p, const struct stack_place *q)
 {
 	return (p->dev != 0 && p->dev == q->dev && p->ino == q->ino) ||
 	    (p->id != 0 && p->id == q->id);
@@ -462,7 +462,7 @@ stack_meet(const struct stack *a, const struct stack *b)
 
 	for (p = a->at; p < a->at + a->n; p++)
 		for (q = b->at; q < b->at + b->n; q++)
-			if (together(p, q) && p->from < q->to &&
+			if (place_is_same(p, q) && p->from < q->to &&
 			    q->from < p->to && !(p->somewhere && q->somewhere))
 				return true;
 	return false;

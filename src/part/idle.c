@@ -123,7 +123,7 @@ idle_disk(const struct range *r, const struct disk *d, bool partition)
 
 /* Another loop device lies on the same file or disk: refuse. */
 static int
-beside(const struct disk *other, uint64_t start, int err, void *arg)
+idle_beside(const struct disk *other, uint64_t start, int err, void *arg)
 {
 	const struct range *r = arg;
 
@@ -153,7 +153,7 @@ idle_place(struct range *r, const struct stack *s, size_t i)
 	    (p[1].step == STACK_LAYER || p[1].step == STACK_DISK))
 		return 0;			/* that is next */
 	r->medium = p->ino == 0 ? "disk" : "file";
-	return stack_loops(p, loop->dev, beside, r);
+	return stack_loops(p, loop->dev, idle_beside, r);
 }
 
 static int
