@@ -284,6 +284,20 @@ gone_on_blank()
 }
 it "... that a run before has met" gone_on_blank 17 "32768 bytes at byte 1048576" honest
 it "... at the end, too" gone_on_blank 18 "950272 bytes at byte 1081344" is "?" 1081344+950272
+# Killed when zeros were confirmed once, and more have followed: the map has the first; saved later, all.
+doubted()
+{
+	begun_with '0x0 0x100000 +' '0x100000 0xF0000 ?' '0x1F0000 0x10000 -' || return
+	dd if=/dev/zero of=src bs=64K seek=16 count=$((8 + $1)) conv=notrunc status=none && rm -f go
+	FAULTS="on=src op=read at=1998848+ until=go;on=src op=read at=1572864+ sleep=$2" FAULT_LOG=$PWD/faults \
+	    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 mapinterval=1 2>err &
+	until_true 30 grep -qs waits faults && until_true 20 test map -nt faults &&
+	    kill -KILL "$(sed -n 's/^pid //p' how)"
+	wait $!
+	is + "0+$3"
+}
+it "has nothing that is in doubt in its map when it is killed" doubted 7 0 1081344
+it "... but what was confirmed by then" doubted 0 300 1998848
 # true_junk BYTE THR: what is so on the disk: one byte, one block again and again
 true_junk()
 {

@@ -40,6 +40,7 @@ struct junk {
 	size_t		 asked;		/* of these, being confirmed now */
 	size_t		 errors;	/* reads of the source that failed */
 	size_t		 believed;	/* the number when last confirmed */
+	bool		 due;		/* to be confirmed at the next read */
 };
 
 /* Begin empty; and free it. */
@@ -67,6 +68,12 @@ bool junk_held(struct job *);
  * the same for all that is held.  *io is filled in if it is junk.
  */
 bool junk_last(struct worker *, struct io *);
+
+/*
+ * List what is held because of errors, with its old status, and have it
+ * confirmed at the next read.  Returns how many there are.
+ */
+size_t junk_doubted(struct job *, struct seg held[JUNK_HELD]);
 
 /*
  * Give what was not confirmed the status that it had before.  For the lead.

@@ -11,7 +11,7 @@
  *	held	what is in doubt; if not confirmed, it becomes untried
  *
  * A known block is read at the first doubtful read after each error, after a
- * number of them, and at the end.
+ * number of them, once a map was saved without them, and at the end.
  *
  * An error is noticed when its read returns, and other workers have read
  * meanwhile.  So what is doubtful is held even before any error, and trusted as
@@ -42,6 +42,7 @@ junk_begin(struct junk *j)
 {
 	j->n = j->next = j->lates = j->helds = j->asked = 0;
 	j->errors = j->believed = 0;
+	j->due = false;
 	pthread_mutex_init(&j->look, NULL);
 	pthread_mutex_init(&j->lock, NULL);
 }
@@ -194,11 +195,12 @@ junk_note(struct junk *j, const struct look *l, const struct held *h)
 	j->late[j->lates++ % JUNK_LATE] = l->first;
 	j->late[j->lates++ % JUNK_LATE] = l->last;
 	if (!doubtful || junk_other_known(j, h->sum) == NULL)
-		return false;
+		return j->due;
 	if (j->errors == 0 && j->helds == MANY)
 		memmove(j->held, j->held + 1, --j->helds * sizeof(*j->held));
 	junk_hold(j, h);
-	return j->errors > j->believed || (j->errors > 0 && j->helds >= MANY);
+	return j->due || j->errors > j->believed ||
+	    (j->errors > 0 && j->helds >= MANY);
 }
 
 /* A known block that can confirm what is held first; false: all is. */
@@ -258,6 +260,7 @@ junk_confirm(struct worker *w, struct held *first)
 		return true;
 	pthread_mutex_lock(&j->lock);
 	j->asked = j->helds;
+	j->due = false;
 	errors = j->errors;
 	while (right && j->asked > 0) {
 		pthread_mutex_unlock(&j->lock);
@@ -333,6 +336,21 @@ junk_last(struct worker *w, struct io *io)
 	io->len = (size_t)first.seg.len;
 	junk_say(io, first.sum);
 	return false;
+}
+
+size_t
+junk_doubted(struct job *job, struct seg held[JUNK_HELD])
+{
+	struct junk *j = &job->junk;
+	size_t i, n;
+
+	pthread_mutex_lock(&j->lock);
+	n = j->errors > 0 ? j->helds : 0;
+	for (i = 0; i < n; i++)
+		held[i] = j->held[i].seg;
+	j->due = n > 0;
+	pthread_mutex_unlock(&j->lock);
+	return n;
 }
 
 void

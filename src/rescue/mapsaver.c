@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,8 @@ struct map_copy {		/* a map to be written */
 	const struct job *job;
 	const struct seg *seg;
 	size_t		 n;
+	struct seg	 held[JUNK_HELD];	/* not to be called finished */
+	size_t		 helds;
 };
 
 static void
@@ -82,6 +85,33 @@ put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
 	mapsaver_put(o, at, to, UNTRIED);
 }
 
+/* Write a finished range of the copy, without what is held. */
+static void
+put_finished(struct mapfile_out *o, const struct map_copy *copy,
+    const struct seg *seg)
+{
+	uint64_t from = copy->job->p->src_off, end = seg->off + seg->len;
+	uint64_t at, next;
+	enum seg_status status;
+	size_t i;
+
+	for (at = seg->off; at < end; at = next) {
+		status = FINISHED;
+		next = end;
+		for (i = 0; i < copy->helds; i++) {
+			const struct seg *h = &copy->held[i];
+
+			if (h->off > at)
+				next = MIN(next, h->off);
+			else if (h->off + h->len > at) {
+				next = MIN(next, h->off + h->len);
+				status = h->status;
+			}
+		}
+		mapsaver_put(o, from + at, from + next, status);
+	}
+}
+
 /*
  * Write the map in positions of the source: before, within and after the copy.
  */
@@ -100,6 +130,8 @@ put_all(struct mapfile_out *o, const void *arg)
 		a = from + copy->seg[i].off;
 		if (copy->seg[i].status == OUTSIDE)
 			put_before(o, old, a, a + copy->seg[i].len);
+		else if (copy->seg[i].status == FINISHED)
+			put_finished(o, copy, &copy->seg[i]);
 		else
 			mapsaver_put(o, a, a + copy->seg[i].len,
 			    copy->seg[i].status);
@@ -113,13 +145,14 @@ write_map(struct job *job, const struct seg *seg, size_t n,
     int (*write)(struct mapfile_form *, const char *, struct fault *),
     struct fault *f)
 {
-	const struct map_copy copy = { job, seg, n };
+	struct map_copy copy = { .job = job, .seg = seg, .n = n };
 	struct mapsaver *ms = &job->rescue->mapsaver;
 	struct mapfile m = { .source = ms->source, .target = ms->target };
 	struct mapfile_form form = { .head = &m, .fill = put_all, .arg = &copy,
 		.dir = ms->dir, .lock = ms->lock, .blank = ms->blank };
 	int failed;
 
+	copy.helds = junk_doubted(job, copy.held);
 	form.phase_text = pass_where(job, &m);
 	failed = write(&form, job->p->opts->map, f);
 	ms->lock = form.lock;
