@@ -28,8 +28,9 @@ int below_kept(dev_t node, uint64_t end, struct fault *f);
 /*
  * Open the file that a loop device, or a partition of one, lies on, even
  * through other loop devices; the descriptor is for queries only.  *start is
- * the byte in the file where the device begins.  Returns -1 if there is no such
- * file, or it cannot be found by its name.
+ * the byte in the file where the device begins; if there is only a disk below,
+ * in that.  Returns -1 if there is no such file, or it cannot be found by its
+ * name.
  */
 int below_file(dev_t node, uint64_t *start);
 

@@ -35,6 +35,7 @@ struct file {
 	atomic_bool	 no_trim;	/* not even by freeing blocks */
 	uint64_t	 length;	/* at the start; no blocks beyond it */
 	uint64_t	 medium;	/* its number, or 0 */
+	uint64_t	 start;		/* of a loop device, in its file */
 	uint64_t	 from, to;	/* range of a target file to be
 					 * written */
 	atomic_uint_fast64_t high;	/* a target file ends there or later */
@@ -69,6 +70,12 @@ int file_flush(struct endpoint *, struct fault *);
 
 /* file_kept.c: the number of the medium; 0: unknown, or there is none. */
 uint64_t file_medium(int fd);
+
+/*
+ * The byte where a loop device, or a partition of one, begins in its file or
+ * disk, even through other loop devices; 0 for other devices.
+ */
+uint64_t file_start(int fd);
 
 /* Whether the device, what it lies on, or its medium is gone. */
 bool file_gone(const struct file *);

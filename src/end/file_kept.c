@@ -42,6 +42,18 @@ file_medium(int fd)
 	return ioctl(fd, BLKGETDISKSEQ, &number) == 0 ? number : 0;
 }
 
+uint64_t
+file_start(int fd)
+{
+	uint64_t start = 0;
+	struct stat st;
+	int below = fstat(fd, &st) == 0 ? below_file(st.st_rdev, &start) : -1;
+
+	if (below >= 0)
+		close(below);
+	return start;
+}
+
 /* Opening a drive makes it look for its medium. */
 static bool
 file_ejected(const struct file *file, dev_t node)
@@ -245,6 +257,13 @@ file_device_kept(const struct endpoint *ep, dev_t node, uint64_t from,
 	if (below_kept(node, to, f) != 0)
 		return -1;
 	fd = below_file(node, &start);
+	if (start != file->start) {
+		if (fd >= 0)
+			close(fd);
+		return fault_set(f, status_errno(ENODEV), "%s begins at "
+		    "another byte of what lies below it than when the copy "
+		    "began", ep->name);
+	}
 	if (fd < 0)
 		return 0;
 	holed = below_holed(ep, file, fd, start + from, start + to, most);
