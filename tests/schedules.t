@@ -210,7 +210,7 @@ still_sound()
 it "... and none where that is told first" \
     still_sound src/end/targets.c "s/t->lost = true;/& $slowly/" '0 33 103' given_up
 it "finds those who wait for a turn and are not told that there is none" \
-    finds src/copy/turn.c '/t->stopped = true;/,/wake(t);/s/wake(t);//' 3 stream_fails bpt=4
+    finds src/copy/turn.c '/t->stopped = true;/,/turn_wake(t);/s/turn_wake(t);//' 3 stream_fails bpt=4
 it "finds a buffer that is used while it is digested" \
     finds src/digest/hash.c '/^hash_wait/,/^}/s/while (!given_back/if (!given_back/' 0 digests
 it "finds a map that does not wait for writes under way" \

@@ -53,14 +53,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fault f = { 0 };
 	char *text = malloc(size + 1);
 
-	if (expat.create == NULL && load(&expat, "fuzz", &f) != 0)
+	if (expat.create == NULL && bmap_load_expat(&expat, "fuzz", &f) != 0)
 		errx(2, "%s", f.text);
 	if (text == NULL)
 		err(2, NULL);
 	r.x = expat;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (parse(&r, "fuzz", text, size, &f) == 0 &&
+	if (bmap_parse(&r, "fuzz", text, size, &f) == 0 &&
 	    check_own(&r, "fuzz", text, &f) == 0) {
 		fuzz_taken++;
 		sound(&m);

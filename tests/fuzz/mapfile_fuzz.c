@@ -61,7 +61,7 @@ read_from(struct mapfile *m, const void *bytes, size_t n, struct fault *f)
 	if (in == NULL)
 		err(2, "fmemopen");
 	*m = (struct mapfile){ .phase = '?', .pass = 1 };
-	failed = read_all(m, in, "fuzz", f);
+	failed = mapfile_read_lines(m, in, "fuzz", f);
 	fclose(in);
 	return failed;
 }
@@ -78,7 +78,7 @@ again(const struct mapfile *m)
 	o.out = open_memstream(&text, &n);
 	if (o.out == NULL)
 		err(2, "open_memstream");
-	write_head(m, "fuzz", o.out);
+	mapfile_write_head(m, "fuzz", o.out);
 	put_own(&o, m);
 	write_last(&o);
 	if (fclose(o.out) != 0 || read_from(&copy, text, n, &f) != 0)

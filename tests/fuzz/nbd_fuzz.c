@@ -58,13 +58,14 @@ command_start(struct command *c, const char *name, const char *line, int *sock,
 	return 0;
 }
 
-void
+bool
 command_tell(struct command *c, int ms, char *text, size_t room)
 {
 	(void)c;
 	(void)ms;
 	if (room > 0)
 		text[0] = '\0';
+	return true;
 }
 
 void
