@@ -35,7 +35,8 @@ struct junk {
 	size_t		 n, next;	/* how many; the one read next */
 	struct sample	 late[JUNK_LATE];	/* edges of the last reads, */
 	size_t		 lates;		/* how many there were */
-	struct held	 held[JUNK_HELD];
+	struct held	*held;		/* room for JUNK_HELD; NULL: none is
+					 * held, as the first error ends it */
 	size_t		 helds;		/* how many */
 	size_t		 asked;		/* of these, being confirmed now */
 	size_t		 errors;	/* reads of the source that failed */
@@ -43,8 +44,11 @@ struct junk {
 	bool		 due;		/* to be confirmed at the next read */
 };
 
-/* Begin empty; and free it. */
-void junk_begin(struct junk *);
+/*
+ * Begin empty, with room for what is doubtful if the run goes on after errors;
+ * and free it.  Returns 0 or ENOMEM.
+ */
+int junk_begin(struct junk *, bool goes_on);
 void junk_end(struct junk *);
 
 /* The sum of a block of len bytes; that of zeros is 0. */

@@ -37,19 +37,22 @@ enum {
 	TRIES = 3,		/* known blocks tried, unless one is right */
 };
 
-void
-junk_begin(struct junk *j)
+int
+junk_begin(struct junk *j, bool goes_on)
 {
+	j->held = goes_on ? malloc(JUNK_HELD * sizeof(*j->held)) : NULL;
 	j->n = j->next = j->lates = j->helds = j->asked = 0;
 	j->errors = j->believed = 0;
 	j->due = false;
 	pthread_mutex_init(&j->look, NULL);
 	pthread_mutex_init(&j->lock, NULL);
+	return goes_on && j->held == NULL ? ENOMEM : 0;
 }
 
 void
 junk_end(struct junk *j)
 {
+	free(j->held);
 	pthread_mutex_destroy(&j->lock);
 	pthread_mutex_destroy(&j->look);
 }

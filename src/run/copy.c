@@ -99,7 +99,9 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 	if (used_apply(p, &job->map) != 0)
 		return fault_errno(f, ENOMEM, "the map of the copy");
 	turn_init(&job->turn);
-	junk_begin(&job->junk);
+	if (junk_begin(&job->junk, p->opts->coe != 0 ||
+	    p->opts->map != NULL) != 0)
+		return fault_errno(f, ENOMEM, "what is doubtful");
 	pthread_mutex_init(&job->order, NULL);
 	pthread_mutex_init(&job->first, NULL);
 	run_enlist(job);
@@ -267,6 +269,7 @@ run_undo(struct job *job, const struct outcome *before, struct outcome *out)
 	map_free(&job->map);
 	if (before == NULL)
 		gauge_free(job->profile);
+	free(job->junk.held);
 	free(out->each);
 	job_free(job);
 }
