@@ -212,7 +212,7 @@ session_planned(struct session *s)
 	if (s->o->mode == MODE_DRY_RUN) {
 		d.plan.confined = confine_look(&d.plan);
 		status = session_show(s, &d.plan);
-	} else if (s->o->ask && !preview_ask(&d.plan, &f)) {
+	} else if (!preview_ask(&d.plan, &f)) {
 		status = session_leave(s, &f);
 	} else {
 		decision_settle(&d);

@@ -178,6 +178,63 @@ other_questions()
 	rm keys && prompt of=newer && answer yes && same src newer && grep -aq '^Create newer? yes/no: ' screen
 }
 it "--ask asks for what it will do" other_questions
+# -------------------------------------------------- what looks like a slip
+
+# at_terminal ANSWER OPERANDS...: with standard error on it; whether it was asked
+at_terminal()
+{
+	local answer=$1
+	shift
+	printf %b "$answer" | script -qefc "$(printf '%q ' "$pardd" "$@")" screen >/dev/null
+	status=$? && : >out && cp screen err
+	grep -aq 'yes/no: ' screen
+}
+# slip SAYS OPERANDS...: it waits for yes on a terminal; elsewhere it is a note
+slip()
+{
+	local said=$1
+	shift
+	snapshot && at_terminal 'no\n' "$@" && [[ $status = 101 ]] && as_it_was &&
+	    tr -s '\r\n ' ' ' <screen >flat && grep -aq "Note $said" flat && grep -aq 'force=odd does not ask' flat &&
+	    ! at_terminal '' "$@" force=odd && [[ $status = 0 ]] && ! grep -aq "note: $said" screen &&
+	    restore && exits 0 "$pardd" "$@" && says "^pardd: note: $said" &&
+	    restore && exits 0 "$pardd" "$@" force=odd && does_not_say "^pardd: note: $said" &&
+	    restore && at_terminal 'yes\n' "$@" && [[ $status = 0 ]] && restore
+}
+tabled()
+{
+	disk && printf '%s\n' 'label: dos' 2048,4096 7168,4096 | sfdisk -q --no-reread --no-tell-kernel "$d"
+}
+slips()
+{
+	tabled && mke2fs -q -F -O ^has_journal -t ext4 "$p1" 512k && dd if="$d" of=whole status=none || return
+	restore()
+	{
+		dd if=whole of="$d" conv=notrunc status=none
+	}
+	truncate -s 1M blank && dd if="$p1" of=fs bs=512k count=1 status=none || return
+	slip "blank begins with zeros, and $d holds data" if=blank of="$d" &&
+	    slip "fs is one file system .ext4., and $d has partitions" if=fs of="$d" &&
+	    slip "the range of fs cuts the ext4; shrink it first .resize2fs." if=fs of="$p1" count=8 &&
+	    slip "the range of fs cuts the ext4" if=fs of="$p1" skip=8
+}
+it "waits for yes where it looks like a slip, at a terminal" slips
+slip_range()
+{
+	local said
+	tabled && said="on the target it begins 512 bytes into partition 1" &&
+	    at_terminal 'no\n' if=src of="$d" seek=2049 && [[ $status = 101 ]] && tr -s '\r\n ' ' ' <screen >flat &&
+	    grep -aq "$said" flat && ! at_terminal '' if=src of="$d" seek=2049 force=odd && [[ $status = 0 ]] &&
+	    ! at_terminal '' if="$d" of=piece skip=2049 count=4 && [[ $status = 0 ]]
+}
+it "... about a range that cuts a partition, but not where nothing can be lost" slip_range
+usual()
+{
+	disk && ! at_terminal '' if=src of="$d" && [[ $status = 0 ]] &&
+	    ! at_terminal '' if=/dev/zero of="$d" && [[ $status = 0 ]] &&
+	    disk && ! at_terminal '' if=src of="$p1" && [[ $status = 0 ]]
+}
+it "does not ask about what is usual" usual
 break_off()
 {
 	disk && snapshot && prompt of="$d" || return

@@ -230,7 +230,7 @@ done <<-'END'
 	domiantypes=+ did you mean domaintypes=\?
 	cbs=1 no operand 'cbs='; --help lists them
 	f=1 --help lists them
-	force=1 it takes held, looped, mounted, overlap, swap
+	force=1 it takes held, looped, mounted, odd, overlap, swap
 	status=progres did you mean progress\?
 	status=loud it takes map, none, noxfer, progress
 	hash=sha-256 did you mean sha256\?

@@ -749,6 +749,18 @@ packed()
 	printf 'PK\3\4zip' >packed && noted 'packed is compressed, .*; unzip -p .*' if=packed of="$dev" &&
 	    unnoted if=fs of="$dev" && unnoted if="$dev" of=copy
 }
+# A file system that does not fit: what a shorter copy would do to it.
+file_system_cut()
+{
+	ext4 fs 4M x && smaller_disk 1M && exits 101 "$pardd" if=fs of="$dev" &&
+	    one_line 'count=2048 fits, but cuts the ext4; shrink it first \(resize2fs\)' &&
+	    noted 'the range of fs cuts the ext4; shrink it first \(resize2fs\)' if=fs of="$dev" count=2048 || return
+	cp fs large && truncate -s 8M large && smaller_disk 6M &&
+	    exits 101 "$pardd" if=large of="$dev" && one_line 'count=8192 copies the whole file system' &&
+	    unnoted if=large of="$dev" count=8192 && exits 0 "$pardd" if=large of="$dev" count=8192 && unnoted if="$dev" of=copy count=8192 &&
+	    noted "the range of $dev cuts the ext4; .*" if="$dev" of=copy count=8191
+}
+it "says which file system a shorter copy would cut" file_system_cut
 over_table()
 {
 	disk a gpt 512 1 && ext4 fs 2M x && noted "fs is one file system \(ext4\), and $a has partitions; .*" \

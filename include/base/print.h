@@ -25,6 +25,13 @@ void print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 /* Whether out is a terminal with colours, and NO_COLOR is not set. */
 bool print_colours(FILE *out);
 
+/*
+ * Whether standard error is the terminal of this job, and a person there would
+ * see a question; and whether that terminal is now another job's.
+ */
+bool print_attended(void);
+bool print_background(void);
+
 /* The size of the terminal that out is; 0 if it is none, or does not say. */
 struct screen { size_t columns, rows; };
 struct screen print_screen(FILE *out);

@@ -61,6 +61,7 @@ enum force {			/* of force= */
 	FORCE_HELD = 1 << 2,
 	FORCE_LOOPED = 1 << 3,
 	FORCE_OVERLAP = 1 << 4,
+	FORCE_ODD = 1 << 5,
 };
 
 enum rescue_word {		/* of rescue= */

@@ -50,6 +50,8 @@ struct volume {			/* identified by its signature: */
 	char	 type[32];	/* as blkid(8): ext4, ntfs ... or "" */
 	char	 label[128];	/* as it is on the disk, or "" */
 	uint64_t at;		/* byte of the end with the signature */
+	uint64_t size;		/* bytes, as its first block has it; 0: not
+				 * known */
 	size_t	 signs;		/* number of signatures found, */
 	char	 first[32];	/* and the most important type */
 	bool	 read;		/* its ends could be read: */

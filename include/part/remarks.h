@@ -53,6 +53,8 @@ enum slip {			/* probably a mistake */
 struct remarks {
 	struct span src, dst;
 	struct beyond beyond;
+	char	 cut[CUT_ROOM];	/* the file system that the range cuts, and
+				 * what to do first; or "" */
 	bool	 crowded;	/* too little free space at the target: */
 	struct fit fit;
 	struct ata_hidden hidden;	/* in the source */
@@ -75,10 +77,17 @@ struct remarks {
 void remarks_make(struct remarks *, const struct plan *, bool thorough);
 
 /*
- * The bytes of a clone that would contain all partitions, if the whole disk
- * does not fit; else 0.  May read the table of the source.
+ * Whether the copy is probably a slip, and would overwrite something: an empty
+ * source, a file system onto partitions, a range that cuts one of these.
  */
-uint64_t remarks_needed(const struct plan *);
+bool remarks_doubtful(const struct plan *);
+
+/*
+ * If the source does not fit: the bytes that would contain all its partitions,
+ * or its file system; then "cut" says what less would cut.  Else 0.  May read
+ * the start of the source.
+ */
+uint64_t remarks_needed(const struct plan *, char cut[CUT_ROOM]);
 void remarks_free(struct remarks *);
 
 #endif

@@ -34,6 +34,8 @@ struct saved {			/* called when a rescue has saved its map */
 	void	*arg;
 };
 
+enum { CUT_ROOM = 64 };	/* bytes: "cuts the ext4; ..." */
+
 struct plan {
 	const struct opts *opts;
 	enum work	 work;
@@ -74,8 +76,11 @@ struct plan {
 	bool		 reads_back;	/* the target is read back */
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
 	mode_t		 perm;		/* of a target that is created */
-	uint64_t	 needed;	/* bytes that hold all partitions, if
-					 * the target is too small; or 0 */
+	uint64_t	 needed;	/* bytes that hold all partitions, or
+					 * the file system, if the target is
+					 * too small; or 0 */
+	char		 cut[CUT_ROOM];	/* that file system, and how it is made
+					 * smaller; or "" */
 	const struct remarks *found;	/* remarks on the ends, or NULL */
 	struct hash	*hash;		/* digests of all bytes, or NULL */
 	struct ranges	*ranges;	/* digests of ranges, or NULL */

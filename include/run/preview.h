@@ -1,5 +1,5 @@
 /*
- * Showing the plan before anything is changed: -d, and the question of --ask.
+ * Showing the plan before anything is changed: -d, and a question.
  * What would refuse the copy is checked first.
  */
 #ifndef PARDD_PREVIEW_H
@@ -18,7 +18,11 @@ struct events;
  */
 int preview_plan(const struct plan *, struct events *, struct fault *f);
 
-/* --ask: whether the user said yes; if not, *f is the refusal. */
+/*
+ * Whether the run may begin: with --ask, and at a terminal where
+ * remarks_doubtful and nothing was done yet, if the user says yes.  If not, *f
+ * is the refusal.
+ */
 bool preview_ask(const struct plan *, struct fault *f);
 
 #endif

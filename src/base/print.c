@@ -160,6 +160,19 @@ print_colours(FILE *out)
 	    strcmp(term, "dumb") != 0 && isatty(fileno(out)) != 0;
 }
 
+bool
+print_attended(void)
+{
+	return tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+/* 0: a process that this one cannot see, as in a container */
+bool
+print_background(void)
+{
+	return tcgetpgrp(STDERR_FILENO) > 0 && !print_attended();
+}
+
 struct screen
 print_screen(FILE *out)
 {

@@ -18,11 +18,13 @@
 #include "base/number.h"
 #include "disk/disk.h"
 
-/* The partition table of an end, read when first needed. */
+/* The start of an end, read when first needed. */
 struct lookup {
 	struct endpoint *ep;
-	bool		 asked, read;
+	bool		 asked, read;	/* its partition table: */
 	struct parts	 parts;
+	bool		 seen;		/* what lies at its first byte: */
+	struct volume	 volume;
 };
 
 static const struct parts *
@@ -34,6 +36,27 @@ table_of(struct lookup *t)
 		t->read = parts_read(t->ep, &t->parts, &f) == 0;
 	t->asked = true;
 	return t->read ? &t->parts : NULL;
+}
+
+static const struct volume *
+volume_of(struct lookup *t)
+{
+	uint64_t base = t->ep->lim.base;
+
+	if (!t->seen)
+		parts_volume(t->ep, base, (uint64_t)t->ep->geo.size - base,
+		    &t->volume);
+	t->seen = true;
+	return &t->volume;
+}
+
+/* Whether an end has no partition table, or is limited to a partition. */
+static bool
+table_none(struct lookup *t)
+{
+	const struct parts *parts = t->ep->lim.part > 0 ? NULL : table_of(t);
+
+	return parts == NULL || parts->type[0] == '\0';
 }
 
 static void
@@ -142,6 +165,40 @@ span_make(struct span *s, const struct plan *p, struct lookup *table,
 	    (t = table_of(table)) == NULL)
 		return;
 	span_examine(s, t, from, to, p->src_off == 0 && p->dst_off == 0);
+}
+
+/* "cuts the ext4; shrink it first (resize2fs)" */
+static void
+cut_tell(char cut[CUT_ROOM], const char *type)
+{
+	static const struct { const char *type, *tool; } known[] = {
+		{ "ext", "resize2fs" }, { "ntfs", "ntfsresize" },
+		{ "vfat", "fatresize" },
+	};
+	size_t i;
+
+	snprintf(cut, CUT_ROOM, "cuts the %s", type);
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strncmp(type, known[i].type, strlen(known[i].type)) == 0)
+			snprintf(cut + strlen(cut), CUT_ROOM - strlen(cut),
+			    "; shrink it first (%s)", known[i].tool);
+}
+
+/* Whether a range given by hand has a part of the source's file system. */
+static void
+cut_make(struct remarks *found, const struct plan *p, struct lookup *src)
+{
+	uint64_t from = p->src_off - p->src->lim.base;
+	const struct volume *v;
+
+	if (!p->bounded || p->length == 0 || p->work != WORK_COPY ||
+	    (!p->src->is.device && !p->dst->is.device) ||
+	    !endpoint_holds(p->dst) || !parts_possible(p->src) ||
+	    !table_none(src))
+		return;
+	v = volume_of(src);
+	if (from < v->size && (from > 0 || p->length < v->size))
+		cut_tell(found->cut, v->type);
 }
 
 /* Whether the start of one disk goes to the start of another. */
@@ -272,23 +329,21 @@ loses_table(const struct remarks *found)
 
 /* A source without a partition table, by its first bytes. */
 static void
-slip_of_volume(struct remarks *found, const struct plan *p)
+slip_of_volume(struct remarks *found, const struct plan *p, struct lookup *src)
 {
-	uint64_t most = (uint64_t)p->src->geo.size - p->src_off;
-	const char *unpacks;
-	struct volume v;
+	const struct volume *v = volume_of(src);
+	const char *unpacks = p->src->is.device ? NULL : remark_packed(v->head);
+	bool odd = (p->opts->force & FORCE_ODD) == 0;
 
-	parts_volume(p->src, p->src_off, most, &v);
-	unpacks = p->src->is.device ? NULL : remark_packed(v.head);
 	if (unpacks != NULL) {
 		found->slip = SLIP_PACKED;
 		strlcpy(found->kind, unpacks, sizeof(found->kind));
-	} else if (v.type[0] != '\0' && loses_table(found) &&
+	} else if (odd && v->type[0] != '\0' && loses_table(found) &&
 	    !endpoint_partial(p->dst)) {
 		found->slip = SLIP_OVER_TABLE;
-		strlcpy(found->kind, v.type, sizeof(found->kind));
-	} else if (v.read && v.type[0] == '\0' && found->signs > 0 &&
-	    all_zero(v.head, sizeof(v.head))) {
+		strlcpy(found->kind, v->type, sizeof(found->kind));
+	} else if (odd && v->read && v->type[0] == '\0' && found->signs > 0 &&
+	    all_zero(v->head, sizeof(v->head))) {
 		found->slip = SLIP_BLANK;
 	}
 }
@@ -297,15 +352,12 @@ slip_of_volume(struct remarks *found, const struct plan *p)
 static void
 slip_make(struct remarks *found, const struct plan *p, struct lookup *src)
 {
-	const struct parts *t;
-
 	if (!p->dst->is.device || p->work == WORK_RESCUE || p->length == 0 ||
 	    p->src_off != p->src->lim.base || p->dst_off != p->dst->lim.base ||
 	    !parts_possible(p->src))
 		return;
-	t = p->src->lim.part > 0 ? NULL : table_of(src);
-	if (t == NULL || t->type[0] == '\0')
-		slip_of_volume(found, p);
+	if (table_none(src))
+		slip_of_volume(found, p, src);
 	else if (endpoint_partial(p->dst) && !endpoint_partial(p->src))
 		found->slip = SLIP_NESTED;
 }
@@ -325,9 +377,10 @@ remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 	if (thorough || (p->opts->map == NULL && p->src->lim.part == 0 &&
 	    p->bounded && p->length == (uint64_t)p->src->geo.size))
 		(void)ata_hidden(p->src, &found->hidden);
-	if (by_hand(p->opts)) {
+	if (by_hand(p->opts) && (p->opts->force & FORCE_ODD) == 0) {
 		span_make(&found->src, p, &src, p->src_off, p->length);
 		span_make(&found->dst, p, &dst, p->dst_off, written);
+		cut_make(found, p, &src);
 	}
 	clone_make(found, p, &src);
 	beyond_make(&found->beyond, p, &src);
@@ -339,18 +392,43 @@ remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 	table_free(&dst);
 }
 
+static bool
+remarks_slip(const struct plan *p)
+{
+	const struct remarks *found = p->found;
+
+	return found != NULL && !p->dst->is.absent && endpoint_holds(p->dst) &&
+	    (found->src.odd || found->dst.odd || found->cut[0] != '\0' ||
+	    found->slip == SLIP_OVER_TABLE || found->slip == SLIP_BLANK);
+}
+
+bool
+remarks_doubtful(const struct plan *p)
+{
+	unsigned i;
+
+	for (i = 0; p->each != NULL && i < p->targets; i++)
+		if (remarks_slip(&p->each[i]))
+			return true;
+	return p->each == NULL && remarks_slip(p);
+}
+
 uint64_t
-remarks_needed(const struct plan *p)
+remarks_needed(const struct plan *p, char cut[CUT_ROOM])
 {
 	struct lookup src = { .ep = p->src };
-	const struct parts *t;
+	const struct endpoint *dst = p->dst;
 	uint64_t end = 0;
 
-	if (!remark_clone(p) || p->dst->geo.room < 0 ||
-	    p->length <= (uint64_t)p->dst->geo.room)
+	cut[0] = '\0';
+	if (!p->bounded || !parts_possible(p->src) || dst->geo.room < 0 ||
+	    p->src_off != p->src->lim.base || p->dst_off != dst->lim.base ||
+	    p->length <= (uint64_t)dst->geo.room - p->dst_off)
 		return 0;
-	if ((t = table_of(&src)) != NULL)
-		end = last_end(t);
+	if (!table_none(&src))
+		end = last_end(&src.parts);
+	else if ((end = volume_of(&src)->size) > 0)
+		cut_tell(cut, src.volume.type);
 	table_free(&src);
 	return end;
 }

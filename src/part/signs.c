@@ -5,6 +5,7 @@
 
 #include <blkid/blkid.h>
 #include <bsd/string.h>
+#include <bsd/sys/endian.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -99,6 +100,39 @@ probe_part(const struct view *v, const struct part *p, uint32_t sector,
 	probe_area(v, p->start, p->length, sector, false, s);
 }
 
+/*
+ * The size of a file system: a number of units, both in its first 2 KiB.
+ * libblkid has it only from 2.39 on.
+ */
+static void
+volume_measure(struct volume *v)
+{
+	const unsigned char *h = v->head, *ext = h + 1024;
+	uint64_t units = 0, unit = 0;
+
+	if (strncmp(v->type, "ext", 3) == 0 && le32dec(ext + 24) <= 6) {
+		units = le32dec(ext + 4);
+		if ((le32dec(ext + 96) & 0x80) != 0)	/* 64bit */
+			units |= (uint64_t)le32dec(ext + 0x150) << 32;
+		unit = 1024U << le32dec(ext + 24);
+	} else if (strcmp(v->type, "xfs") == 0) {
+		units = be64dec(h + 8);
+		unit = be32dec(h + 4);
+	} else if (strcmp(v->type, "exfat") == 0 && h[108] <= 12) {
+		units = le64dec(h + 72);
+		unit = 1U << h[108];
+	} else if (strcmp(v->type, "ntfs") == 0) {
+		units = le64dec(h + 40);
+		unit = le16dec(h + 11);
+	} else if (strcmp(v->type, "vfat") == 0) {
+		units = le16dec(h + 19) != 0 ? le16dec(h + 19) : le32dec(h +
+		    32);
+		unit = le16dec(h + 11);
+	}
+	if (__builtin_mul_overflow(units, unit, &v->size))
+		v->size = 0;
+}
+
 void
 parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
     struct volume *to)
@@ -130,6 +164,7 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 	signs_keep_text(to->type, sizeof(to->type), sign[i].type);
 	signs_keep_text(to->label, sizeof(to->label), sign[i].label);
 	to->at = sign[i].off;
+	volume_measure(to);
 }
 
 size_t

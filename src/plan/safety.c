@@ -95,11 +95,13 @@ advise_count(const struct plan *p, uint64_t room, char *text, size_t size)
 	uint64_t need = round_up(p->needed, unit) / unit;
 
 	if (need > 0 && need <= most)
-		snprintf(text, size, "count=%llu copies all partitions",
-		    (ull)need);
+		snprintf(text, size, "count=%llu copies %s", (ull)need,
+		    p->cut[0] != '\0' ? "the whole file system" :
+		    "all partitions");
 	else if (most > 0)
-		snprintf(text, size, "count=%llu %s", (ull)most, need > 0 ?
-		    "fits, but not all partitions" : "fits");
+		snprintf(text, size, "count=%llu fits%s%s", (ull)most,
+		    need == 0 ? "" : ", but ", need == 0 ? "" :
+		    p->cut[0] != '\0' ? p->cut : "not all partitions");
 	else
 		snprintf(text, size, "count= limits the copy");
 }
@@ -109,7 +111,7 @@ too_small(const struct plan *p, struct fault *f)
 {
 	uint64_t room = (uint64_t)p->dst->geo.room;
 	uint64_t length = round_up(p->length, p->pad);
-	char advice[64], hint[48];
+	char advice[64 + CUT_ROOM], hint[48];
 
 	if (p->dst->geo.room < 0)
 		return 0;

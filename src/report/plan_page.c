@@ -551,6 +551,7 @@ report_ask(const struct plan *p, const struct map_totals *known,
 	fclose(tty);
 	if (strcmp(answer, "yes\n") == 0)
 		return true;
-	fault_set(f, STATUS_REFUSED, "the answer was not yes");
+	fault_set(f, STATUS_REFUSED, "the answer was not yes%s", p->opts->ask ?
+	    "" : "; force=odd does not ask");
 	return false;
 }

@@ -148,6 +148,13 @@ beyond_remark(char *text, size_t room, const struct plan *p)
 }
 
 static void
+cut_remark(char *text, size_t room, const struct plan *p)
+{
+	snprintf(text, room, "the range of %s%s %s", p->src->lim.within,
+	    p->src->name, p->found->cut);
+}
+
+static void
 slip_remark(char *text, size_t room, const struct plan *p)
 {
 	const char *src = p->src->name, *dst = p->dst->name;
@@ -204,6 +211,7 @@ report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 {
 	void (*const remark[])(char *, size_t, const struct plan *) = {
 		p->found->beyond.n > 0 ? beyond_remark : NULL,
+		p->found->cut[0] != '\0' ? cut_remark : NULL,
 		p->found->crowded ? crowded_remark : NULL,
 		p->found->slip != SLIP_NONE ? slip_remark : NULL,
 		p->found->hidden.area > 0 || p->found->hidden.overlay > 0 ?

@@ -76,7 +76,7 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 	if (plan_make(p, o, d->outputs.layout, src, dst, f) == 0 &&
 	    used_make(&d->outputs.used, p, &d->outputs.bmap, f) == 0) {
 		events_plan(ev, p);
-		p->needed = remarks_needed(p);
+		p->needed = remarks_needed(p, p->cut);
 		if (outputs_open(&d->outputs, p, f) == 0 &&
 		    decision_check(d, f) == 0 && set_ioprio(o, f) == 0 &&
 		    decision_claim(d, f) == 0) {

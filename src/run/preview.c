@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "base/status.h"
 #include "end/tee.h"
+#include "part/remarks.h"
 #include "report/report.h"
 #include "rescue/mapsaver.h"
 #include "run/control.h"
@@ -68,9 +70,14 @@ preview_check(const struct plan *p, struct map_totals *known, struct fault *f)
 bool
 preview_ask(const struct plan *p, struct fault *f)
 {
-	struct map_totals known;
+	struct map_totals known = { 0 };
+	bool doubtful = print_attended() && remarks_doubtful(p);
 
-	return preview_check(p, &known, f) == 0 &&
+	if (!p->opts->ask && !doubtful)
+		return true;
+	if (preview_check(p, &known, f) != 0)
+		return false;
+	return (!p->opts->ask && known.finished > 0) ||
 	    report_ask(p, known_of(p, &known), f);
 }
 

@@ -437,6 +437,7 @@ static void
 are_on_clones(void **state)
 {
 	unsigned i;
+	char cut[CUT_ROOM];
 
 	(void)state;
 	p.work = WORK_COPY;
@@ -454,12 +455,12 @@ are_on_clones(void **state)
 	/* how much holds all of them */
 	target.ep.geo.room = 999 * SECTOR;
 	p.length = DISK_SECTORS * SECTOR;
-	assert_int_equal(remarks_needed(&p), (900 + 4 * 40) * SECTOR);
+	assert_int_equal(remarks_needed(&p, cut), (900 + 4 * 40) * SECTOR);
 	target.ep.geo.room = -1;
-	assert_int_equal(remarks_needed(&p), 0);
+	assert_int_equal(remarks_needed(&p, cut), 0);
 	target.ep.geo.room = 999 * SECTOR;
 	disk.view_err = EIO;
-	assert_int_equal(remarks_needed(&p), 0);
+	assert_int_equal(remarks_needed(&p, cut), 0);
 	disk.view_err = 0;
 	for (i = 0; i < 5; i++) {
 		disk.ep.is.streamed = i == 0;
@@ -467,7 +468,7 @@ are_on_clones(void **state)
 		p.src_off = i == 2 ? SECTOR : 0;
 		p.dst_off = i == 3 ? SECTOR : 0;
 		disk.ep.lim.part = i == 4;
-		assert_int_equal(remarks_needed(&p), 0);
+		assert_int_equal(remarks_needed(&p, cut), 0);
 	}
 }
 
