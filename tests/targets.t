@@ -567,6 +567,25 @@ recorded()
 	    exits 0 "$pardd" if=b manifest=m check=1
 }
 it "makes digests, a manifest, a profile and a journal" recorded
+
+# manifested SIZE END ARGS...: the manifest is of the first target, not of the disk that is padded
+manifested()
+{
+	local size=$2
+	"$blocks" make src "$1" && truncate -s 4M img && loop img --sector-size 4096 || return
+	shift 2
+	exits 0 "$pardd" if=src of=a of="$dev" manifest=m "$@" && size_is a "$size" &&
+	    exits 0 "$pardd" if=a manifest=m check=1 && exits 0 "$pardd" if=src of=a base=m "$@" &&
+	    says "^pardd: $size bytes were already present" || return
+	exits 0 "$pardd" of="$dev" of=b manifest=disk "$@" <src && size_is b "$size" &&
+	    exits 0 "$pardd" if="$dev" manifest=disk check=1 && exits 0 "$pardd" if=src of="$dev" base=disk || return
+	exits 0 "$pardd" if=src of=c of="$dev" manifest=m.bmap "$@" && exits 0 "$pardd" if=c of=d bmap=m.bmap &&
+	    same a d
+}
+it "makes the manifest of the target that it names, which is padded less than another" manifested 1000001 1000001
+it "... and one that ends with a range" manifested 1048000 1048000 bs=4096 bpt=2
+it "... of which the last range is a block" manifested 1000001 1000001 bs=4096 bpt=1
+it "... with conv=sync" manifested 1000001 1000448 bs=512 conv=sync
 not_the_dropped()
 {
 	in_memory && "$blocks" make src 1M && with_faults "on=$PWD/a op=write from=3 fail=EIO" \

@@ -65,6 +65,12 @@ const struct digester *ranges_by(const struct plan *);
 /* Bytes that the copy does not read, because they have not changed. */
 uint64_t ranges_unchanged(const struct plan *);
 
+/*
+ * Where the copy, which is "end" bytes long, ends on the target that is named:
+ * with its own padding, not with that of one of larger blocks.
+ */
+uint64_t ranges_end(const struct plan *, uint64_t end);
+
 /* The block size of a block map: all its ranges consist of whole blocks. */
 uint64_t ranges_block(const struct plan *);
 

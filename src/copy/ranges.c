@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/param.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "copy/job.h"
 #include "copy/trust.h"
@@ -93,6 +95,16 @@ blocks_fit(const struct digest_table *t, const struct plan *p, struct fault *f)
 		    "whole blocks of %llu bytes, to which the copy is padded",
 		    name, (unsigned long long)p->pad);
 	return 0;
+}
+
+uint64_t
+ranges_end(const struct plan *p, uint64_t end)
+{
+	uint32_t block = plan_first(p)->dst->geo.block;
+
+	if ((p->opts->conv & CONV_PAD) != 0)
+		end = round_up(end, p->bs);
+	return round_up(end, block > 0 ? block : 1);
 }
 
 uint64_t
@@ -374,9 +386,12 @@ int
 ranges_note(struct job *job, uint64_t off, const unsigned char *buf, size_t len)
 {
 	struct ranges *r = job->p->ranges;
+	uint64_t end;
 
 	if (r == NULL || !r->notes || range_lost(job, off, len))
 		return 0;
+	end = ranges_end(job->p, map_totals(&job->map).end);
+	len = (size_t)MIN(len, end - off);
 	return r->maps ? note_mapped(r, job->p, off, buf, len) :
 	    digest_table_note(&r->noted, off, buf, len);
 }

@@ -195,8 +195,8 @@ digest_table_end(struct digest_table *c, uint64_t end)
 	if (n > c->room)
 		err = digests_grow(c, n - 1);
 	if (err == 0) {
-		if (c->n > 0 && c->end != end &&
-		    c->state[c->n - 1] == CHECK_PART)
+		if (c->n > 0 && (c->end > end || (c->end < end &&
+		    c->state[c->n - 1] == CHECK_PART)))
 			c->state[c->n - 1] = CHECK_NONE;
 		c->n = end == 0 ? 0 : (size_t)n;
 		c->end = end;

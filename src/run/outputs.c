@@ -140,10 +140,11 @@ finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
 		hand_over(r, out);
 	if (!r->notes || end == NOWHERE || !target_holds_copy(out))
 		return 0;
+	end = ranges_end(p, end);
 	if (r->maps)
-		return bmap_write(&r->file, &r->mapped, end +
-		    out->tally.padded, ranges_block(p), f);
-	if (digest_table_end(&r->noted, end + out->tally.padded) != 0)
+		return bmap_write(&r->file, &r->mapped, end, ranges_block(p),
+		    f);
+	if (digest_table_end(&r->noted, end) != 0)
 		return fault_errno(f, ENOMEM, "manifest=%s",
 		    p->opts->manifest);
 	p = plan_first(p);
