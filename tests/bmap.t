@@ -104,6 +104,19 @@ left()
 	    exits 0 "$pardd" if=image of=dst bmap=map oflag=nozero && as_mapped dst image old
 }
 it "leaves in a file what is there with oflag=nozero" left
+
+# end_left FILE...: what is left out at the end of the image, within a block, is a hole in
+# the file below a loop device, and stays one; a file beside it is as long as the image.
+end_left()
+{
+	local of=("${@/#/of=}")
+	"$blocks" make image 100001 && made 2.0 sha256 image 0-3 && truncate -s 1M below &&
+	    loop below --sector-size 4096 && exits 0 "$pardd" if=image "${of[@]}" of="$dev" bmap=map oflag=nozero &&
+	    complete && holds "$dev" 0 0 16384 || return
+	(($# == 0)) || size_is "$1" 100001
+}
+it "... and on a loop device the hole at the end" end_left
+it "... and in a file beside it" end_left beside
 torn()
 {
 	image image && made 2.0 sha256 image && { "$pardd" of=dst bmap=map < <(head -c 3M image) 2>err

@@ -14,7 +14,10 @@
 #include "steps.h"
 #include "verify/verify.h"
 
-/* The least length of the target in bytes; 0 unless everything was written. */
+/*
+ * The least length of the target in bytes; 0 unless everything was written.
+ * What is left out is not padded.
+ */
 static uint64_t
 written_end(struct job *job)
 {
@@ -23,7 +26,8 @@ written_end(struct job *job)
 
 	if (t.untried + t.claimed > 0 || t.end == 0)
 		return 0;
-	return p->dst_off + round_up(t.end, p->pad);
+	return p->dst_off + (map_at(&job->map, t.end - 1) == OUTSIDE ? t.end :
+	    round_up(t.end, p->pad));
 }
 
 /*
