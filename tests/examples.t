@@ -492,6 +492,8 @@ nbd://host:10809/export
 nbds://host/export?tls-psk-file=/etc/keys.psk
 nbd+unix:///export?socket=/run/nbd.sock
 of='[ ssh root@host nbdkit -s file /dev/sdb ]'
+if='[ qemu-nbd -r -f qcow2 disk.qcow2 ]'
+of='[ nbdkit file disk.img ]'
 iscsi://host/iqn.2026-11.org.example:disks/1
 iscsi://user@host:3260/iqn.2026-11.org.example:disks/1
 iscsi://user%password@[2001:db8::7]/iqn.2026-11.org.example:disks/0

@@ -6,7 +6,8 @@
 needs can_loop -- "no loop devices"
 
 # SENTENCE | STATUS | what the last line says | operands; DISK is a disk, and NAME
-# that without its /dev/; `small` is a file of 1 MiB.
+# that without its /dev/; `small` is a file of 1 MiB.  The other files have the first
+# bytes of what their names say.
 rows()
 {
 	cat <<-'EOT'
@@ -15,14 +16,72 @@ rows()
 	... beside others | 101 | write DISK, or \./NAME for a file$ | if=small of=other of=NAME
 	makes a file of that name where it is meant | 0 | complete, flushed$ | if=small of=./NAME
 	refuses a target in /dev that is not there | 101 | is the name right | if=small of=/dev/no-such-disk
+	refuses an .xz onto a disk | 101 | ^pardd: x.xz is compressed; for what it holds: xz -dc x.xz . pardd of=DISK; to copy it as it is: decode=none$ | if=x.xz of=DISK
+	... with status=none | 101 | xz -dc x.xz . pardd of=DISK; | if=x.xz of=DISK status=none
+	... with -d | 101 | xz -dc x.xz . pardd of=DISK; | -d if=x.xz of=DISK
+	... farther into it | 101 | xz -dc x.xz . pardd of=DISK seek=1048576B; | if=x.xz of=DISK seek=1M oflag=seek_bytes
+	... with a map | 101 | xz -dc x.xz . pardd of=DISK; | if=x.xz of=DISK map=m
+	... beside a file | 101 | xz -dc x.xz . pardd of=DISK; | if=x.xz of=other of=DISK
+	refuses a .gz onto a disk | 101 | gzip -dc x.gz . pardd of=DISK; | if=x.gz of=DISK
+	refuses a .zst onto a disk | 101 | zstd -dc x.zst . pardd of=DISK; | if=x.zst of=DISK
+	refuses what pzstd makes onto a disk | 101 | zstd -dc x.pzst . pardd of=DISK; | if=x.pzst of=DISK
+	refuses a .bz2 onto a disk | 101 | bzip2 -dc x.bz2 . pardd of=DISK; | if=x.bz2 of=DISK
+	refuses an .lz4 onto a disk | 101 | lz4 -dc x.lz4 . pardd of=DISK; | if=x.lz4 of=DISK
+	refuses an .lz onto a disk | 101 | lzip -dc x.lz . pardd of=DISK; | if=x.lz of=DISK
+	refuses an .lzo onto a disk | 101 | lzop -dc x.lzo . pardd of=DISK; | if=x.lzo of=DISK
+	refuses a .zip onto a disk | 101 | is a zip archive; .* unzip -p x.zip . pardd of=DISK; | if=x.zip of=DISK
+	refuses a .7z onto a disk | 101 | is a 7z archive; .* 7z x -so x.7z . pardd of=DISK; | if=x.7z of=DISK
+	refuses a partclone image onto a disk | 101 | partclone.restore -o - -s x.partclone . pardd of=DISK; | if=x.partclone of=DISK
+	refuses an Android sparse image onto a disk | 101 | simg2img x.simg IMAGE && pardd if=IMAGE of=DISK; | if=x.simg of=DISK
+	refuses a qcow2 image onto a disk | 101 | pardd if='\[ qemu-nbd -r -f qcow2 x.qcow2 \]' of=DISK; | if=x.qcow2 of=DISK
+	refuses a VMDK image onto a disk | 101 | qemu-nbd -r -f vmdk x.vmdk | if=x.vmdk of=DISK
+	refuses the text of a VMDK image onto a disk | 101 | qemu-nbd -r -f vmdk x.text.vmdk | if=x.text.vmdk of=DISK
+	refuses a VDI image onto a disk | 101 | qemu-nbd -r -f vdi x.vdi | if=x.vdi of=DISK
+	refuses a VHD image onto a disk | 101 | qemu-nbd -r -f vpc x.vhd | if=x.vhd of=DISK
+	refuses a VHDX image onto a disk | 101 | qemu-nbd -r -f vhdx x.vhdx | if=x.vhdx of=DISK
+	refuses a web page onto a disk | 101 | x.html is a web page, and no image; to copy it as it is: decode=none$ | if=x.html of=DISK
+	refuses a block map onto a disk | 101 | is a block map; for what it holds: pardd if=IMAGE bmap=x.bmap of=DISK; | if=x.bmap of=DISK
 	refuses to read more than there is | 101 | for bytes: count=1048576B$ | if=small of=DISK count=1048576
 	EOT
 }
 
+# begins NAME TEXT [SKIP]: a file that has TEXT after SKIP bytes
+begins()
+{
+	truncate -s 64K "$1" && printf %b "$2" | dd of="$1" bs=1 seek="${3:-0}" conv=notrunc status=none
+}
+# packed NAME: the file that a row wants
+packed()
+{
+	case $1 in
+	x.xz)	begins "$1" '\xfd7zXZ\0' ;;
+	x.gz)	begins "$1" '\x1f\x8b\x8' ;;
+	x.zst)	begins "$1" '\x28\xb5\x2f\xfd' ;;
+	x.pzst)	begins "$1" '\x50\x2a\x4d\x18' ;;
+	x.bz2)	begins "$1" 'BZh91AY&SY' ;;
+	x.lz4)	begins "$1" '\x04\x22\x4d\x18' ;;
+	x.lz)	begins "$1" 'LZIP\x1' ;;
+	x.lzo)	begins "$1" '\x89LZO\0' ;;
+	x.zip)	begins "$1" 'PK\x3\x4' ;;
+	x.7z)	begins "$1" '7z\xbc\xaf\x27\x1c' ;;
+	x.partclone)	begins "$1" partclone-image ;;
+	x.simg)	begins "$1" '\x3a\xff\x26\xed' ;;
+	x.qcow2)	begins "$1" 'QFI\xfb' ;;
+	x.vmdk)	begins "$1" KDMV ;;
+	x.text.vmdk)	begins "$1" '# Disk DescriptorFile\n' ;;
+	x.vdi)	begins "$1" '\x7f\x10\xda\xbe' 64 ;;
+	x.vhd)	begins "$1" conectix ;;
+	x.vhdx)	begins "$1" vhdxfile ;;
+	x.html)	begins "$1" '\xef\xbb\xbf\n<!DocType HTML>' ;;
+	x.bmap)	begins "$1" '<?xml version="1.0" ?>\n<!-- a -->\n<bmap version="2.0">' ;;
+	x.xml)	begins "$1" '<?xml version="1.0" ?>\n<map>' ;;
+	esac
+}
 mistake()
 {
 	local status=$1 says=$2 line words
 	"$blocks" make small 1M && "$blocks" make disk 2M 7 && cp disk was && loop disk || return
+	words=${3#*if=} && packed "${words%% *}" || return
 	says=${says//DISK/"$dev"} says=${says//NAME/"${dev#/dev/}"}
 	line=${3//DISK/"$dev"} line=${line//NAME/"${dev#/dev/}"}
 	read -ra words <<<"$line"
@@ -33,3 +92,43 @@ while IFS='|' read -r sentence status says words; do
 	says=${says# }
 	it "${sentence% }" mistake $((status)) "${says% }" "$words"
 done < <(rows)
+# taken FILE OPERAND...: it goes onto a disk as it is
+taken()
+{
+	packed "$1" && "$blocks" make disk 2M 7 && loop disk &&
+	    exits 0 "$pardd" if="$1" of="$dev" "${@:2}" && complete && cmp -n 65536 "$1" disk
+}
+it "copies an .xz onto a disk with decode=none" taken x.xz decode=none
+it "... and says so in the plan" eval 'packed x.xz && exits 0 "$pardd" -dv if=x.xz of=/dev/null decode=none &&
+    grep -q "^decode=none$" out'
+it "... and any other XML" taken x.xml
+not_whole()
+{
+	packed x.xz && "$blocks" make disk 2M 7 && loop disk && exits 0 "$pardd" if=x.xz of="$dev" skip=1 &&
+	    complete && exits 0 "$pardd" if=x.xz of=file && complete && same x.xz file &&
+	    exits 14 "$pardd" if=x.xz of="$dev" compare=1
+}
+it "copies a part of an .xz onto a disk, and all of it into a file" not_whole
+# The refusal comes after the claim, which is given back.
+command_works()
+{
+	local command
+	"$blocks" make a 65536 3 && gzip -c a >"it's a.gz" && "$blocks" make disk 2M 7 && loop disk &&
+	    exits 101 "$pardd" if="it's a.gz" of="$dev" seek=1 || return
+	command=$(sed -n 's/.*for what it holds: \(.*\); to copy it as it is.*/\1/p' err)
+	PATH=${pardd%/*}:$PATH eval "$command" && cmp -i 0:512 -n 65536 a disk
+}
+it "has a command that works, for any name and place" command_works
+served()
+{
+	local command
+	"$blocks" make a 65536 3 && qemu-img convert -q -O qcow2 a "a b.qcow2" && "$blocks" make disk 2M 7 &&
+	    loop disk && exits 101 "$pardd" if="a b.qcow2" of="$dev" || return
+	command=$(sed -n 's/.*for what it holds: \(.*\); to copy it as it is.*/\1/p' err)
+	PATH=${pardd%/*}:$PATH eval "$command" && cmp -n 65536 a disk
+}
+if command -v qemu-img qemu-nbd >/dev/null; then
+	it "... and for a qcow2 image" served
+else
+	skip "no qemu-img, or no qemu-nbd" "... and for a qcow2 image"
+fi

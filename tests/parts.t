@@ -736,19 +736,6 @@ unnoted()
 {
 	exits 0 "$pardd" -dv "$@" && ! grep '^note=' out
 }
-packed()
-{
-	local tool said
-	smaller_disk 8M && ext4 fs 2M x || return
-	for tool in gzip xz zstd bzip2 lz4; do
-		command -v $tool >/dev/null || continue
-		$tool -c fs >packed && said="packed is compressed, .*; $tool -dc unpacks it into a pipe" &&
-		    noted "$said" if=packed of="$dev" && unnoted if=packed of=copy &&
-		    unnoted if=packed of="$dev" seek=8 || return
-	done
-	printf 'PK\3\4zip' >packed && noted 'packed is compressed, .*; unzip -p .*' if=packed of="$dev" &&
-	    unnoted if=fs of="$dev" && unnoted if="$dev" of=copy
-}
 # A file system that does not fit: what a shorter copy would do to it.
 file_system_cut()
 {
@@ -793,7 +780,6 @@ if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
 	it "says what a run overwrites on a device" lost
 	it "... of which it names four" lost_many
 	it "looks for it by few requests, and leaves no page of it" few_requests
-	it "notes a compressed file that goes onto a device as it is" packed
 	it "notes a file system that goes onto a disk with partitions" over_table
 	it "notes a disk that goes into a partition" nested
 	it "notes zeros that go over something" blank

@@ -95,6 +95,10 @@ enum verify_word {		/* of verify= */
 	VERIFY_SOURCE = 1 << 2,
 };
 
+enum decode {			/* of decode= */
+	DECODE_NONE = 1 << 0,
+};
+
 enum show {			/* of status= */
 	SHOW_NONE = 1 << 0,
 	SHOW_NOXFER = 1 << 1,

@@ -1,6 +1,6 @@
 /*
- * Remarks on a plan, from the partition tables of both ends.  They are printed,
- * and decide nothing.
+ * Remarks on a plan, from the contents of both ends.  They are printed, and
+ * decide nothing; but see packed_refuse.
  */
 #ifndef PARDD_REMARKS_H
 #define PARDD_REMARKS_H
@@ -43,8 +43,6 @@ struct beyond {			/* partitions of the source that a copy cuts */
 
 enum slip {			/* probably a mistake */
 	SLIP_NONE,
-	SLIP_PACKED,		/* a compressed file goes onto a device as it
-				 * is */
 	SLIP_OVER_TABLE,	/* a file system goes onto a partitioned disk */
 	SLIP_NESTED,		/* a partitioned disk goes into a partition */
 	SLIP_BLANK,		/* zeros go onto a device with contents */
@@ -59,8 +57,8 @@ struct remarks {
 	struct fit fit;
 	struct ata_hidden hidden;	/* in the source */
 	enum slip slip;
-	char	 kind[32];	/* SLIP_PACKED: the command that unpacks it;
-				 * SLIP_OVER_TABLE: the file system */
+	char	 kind[32];	/* SLIP_OVER_TABLE: the file system */
+	const struct packing *packed;	/* goes onto a device as it is; NULL */
 	/* For the clone of a disk, once complete: */
 	bool	 backup_astray;	/* its backup GPT is not at its end */
 	uint32_t table_sector;	/* sector size of its table, if that of */
@@ -89,5 +87,17 @@ bool remarks_doubtful(const struct plan *);
  */
 uint64_t remarks_needed(const struct plan *, char cut[CUT_ROOM]);
 void remarks_free(struct remarks *);
+
+/*
+ * What a source is that begins so, if nobody wants it on a device as it is: a
+ * compressed image, that of a virtual machine, a web page; else NULL.
+ */
+const struct packing *packed_find(const struct volume *);
+
+/*
+ * Refuse that, with the command to use instead.  Returns -1 with *f
+ * (STATUS_REFUSED).
+ */
+int packed_refuse(const struct packing *, const struct plan *, struct fault *f);
 
 #endif

@@ -29,8 +29,11 @@ int several_check(struct several **made, struct plan *p, struct fault *f);
 /* claims_take for each.  Returns 0, or -1 with *f and no claim held. */
 int several_claim(struct several *, struct fault *f);
 
-/* remarks_make for each; the plans then have them. */
-void several_remark(struct several *, bool thorough);
+/*
+ * remarks_make for each; the plans then have them.  Returns 0, or -1 with *f if
+ * a device would get something packed.
+ */
+int several_remark(struct several *, bool thorough, struct fault *f);
 
 /* claims_settle, claims_forget and claims_release for all claims held. */
 void several_settle(const struct several *);

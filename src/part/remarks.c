@@ -286,34 +286,6 @@ endpoint_partial(const struct endpoint *ep)
 	return ep->lim.part > 0 || (endpoint_disk(ep, &d) && d.partition != 0);
 }
 
-/*
- * The command that unpacks a file, by its first bytes; NULL if it is not
- * compressed.
- */
-static const char *
-remark_packed(const unsigned char *head)
-{
-	static const struct {
-		const char *magic;
-		size_t len;
-		const char *unpacks;
-	} known[] = {
-		{ "\x1f\x8b\x08", 3, "gzip -dc" },	/* RFC 1952 2.3.1 */
-		{ "\xfd" "7zXZ\0", 6, "xz -dc" },
-		{ "\x28\xb5\x2f\xfd", 4, "zstd -dc" },	/* RFC 8878 3.1.1 */
-		{ "\x04\x22\x4d\x18", 4, "lz4 -dc" },
-		{ "PK\x03\x04", 4, "unzip -p" },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (memcmp(head, known[i].magic, known[i].len) == 0)
-			return known[i].unpacks;
-	/* the digit between is the block size */
-	return memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) ==
-	    0 ? "bzip2 -dc" : NULL;
-}
-
 /* Whether a partition table will be overwritten. */
 static bool
 loses_table(const struct remarks *found)
@@ -332,20 +304,27 @@ static void
 slip_of_volume(struct remarks *found, const struct plan *p, struct lookup *src)
 {
 	const struct volume *v = volume_of(src);
-	const char *unpacks = p->src->is.device ? NULL : remark_packed(v->head);
-	bool odd = (p->opts->force & FORCE_ODD) == 0;
 
-	if (unpacks != NULL) {
-		found->slip = SLIP_PACKED;
-		strlcpy(found->kind, unpacks, sizeof(found->kind));
-	} else if (odd && v->type[0] != '\0' && loses_table(found) &&
+	if ((p->opts->force & FORCE_ODD) != 0)
+		return;
+	if (v->type[0] != '\0' && loses_table(found) &&
 	    !endpoint_partial(p->dst)) {
 		found->slip = SLIP_OVER_TABLE;
 		strlcpy(found->kind, v->type, sizeof(found->kind));
-	} else if (odd && v->read && v->type[0] == '\0' && found->signs > 0 &&
+	} else if (v->read && v->type[0] == '\0' && found->signs > 0 &&
 	    all_zero(v->head, sizeof(v->head))) {
 		found->slip = SLIP_BLANK;
 	}
+}
+
+/* A rescue does not read a disk more than necessary, but a file. */
+static void
+packed_make(struct remarks *found, const struct plan *p, struct lookup *src)
+{
+	if (p->dst->is.device && !p->src->is.device && p->length > 0 &&
+	    p->src_off == 0 && (p->opts->decode & DECODE_NONE) == 0 &&
+	    parts_possible(p->src) && table_none(src))
+		found->packed = packed_find(volume_of(src));
 }
 
 /* A rescue does not read the source more than necessary. */
@@ -370,9 +349,13 @@ remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 	struct lookup src = { .ep = p->src }, dst = { .ep = p->dst };
 
 	*found = (struct remarks){ .signs = 0 };
-	if (p->work == WORK_COMPARE || (!thorough &&
-	    (p->opts->status & SHOW_NONE) != 0))
-		return;		/* it would not be reported */
+	if (p->work == WORK_COMPARE)
+		return;
+	packed_make(found, p, &src);
+	if (!thorough && (p->opts->status & SHOW_NONE) != 0) {
+		table_free(&src);
+		return;		/* the rest would not be reported */
+	}
 	found->crowded = fit_not_now(p, &found->fit);
 	if (thorough || (p->opts->map == NULL && p->src->lim.part == 0 &&
 	    p->bounded && p->length == (uint64_t)p->src->geo.size))

@@ -160,10 +160,6 @@ slip_remark(char *text, size_t room, const struct plan *p)
 	const char *src = p->src->name, *dst = p->dst->name;
 
 	switch (p->found->slip) {
-	case SLIP_PACKED:
-		snprintf(text, room, "%s is compressed, and is copied as it "
-		    "is; %s unpacks it into a pipe", src, p->found->kind);
-		break;
 	case SLIP_OVER_TABLE:
 		snprintf(text, room, "%s is one file system (%s), and %s has "
 		    "partitions; opart= selects one", src, p->found->kind, dst);
@@ -373,6 +369,8 @@ report_plan(FILE *out, const struct plan *p)
 	print(out, "zeros=%s", report_zeros(p));
 	print(out, "reflink=%s", p->reflink ? (p->opts->reflink &
 	    REFLINK_ALWAYS) != 0 ? "always" : "if possible" : "no");
+	if (p->opts->decode != 0)
+		print(out, "decode=%s", opts_word("decode", p->opts->decode));
 	print(out, "coe=%lld", (long long)p->opts->coe);
 	print(out, "retries=%lld", (long long)p->opts->retries);
 	print(out, "sync=%lld", (long long)p->opts->sync);

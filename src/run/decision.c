@@ -47,19 +47,25 @@ decision_claim(struct decision *d, struct fault *f)
 	    claims_take(&d->claims, NULL, &d->plan, f);
 }
 
-/* Collect remarks; with several targets each plan has its own. */
-static void
-decision_remark(struct decision *d, const struct opts *o)
+/*
+ * Collect remarks; with several targets each plan has its own.  What is packed
+ * is refused here, because only now has the source been read.
+ */
+static int
+decision_remark(struct decision *d, const struct opts *o, struct fault *f)
 {
 	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
 
 	d->remarks = (struct remarks){ .signs = 0 };
-	if (d->several != NULL)
-		several_remark(d->several, thorough);
-	else
+	if (d->several != NULL && several_remark(d->several, thorough, f) != 0)
+		return -1;
+	if (d->several == NULL)
 		remarks_make(&d->remarks, &d->plan, thorough);
+	if (d->remarks.packed != NULL)
+		return packed_refuse(d->remarks.packed, &d->plan, f);
 	d->plan.found = o->compare == 0 && d->several == NULL ? &d->remarks :
 	    NULL;
+	return 0;
 }
 
 int
@@ -80,8 +86,10 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 		if (outputs_open(&d->outputs, p, f) == 0 &&
 		    decision_check(d, f) == 0 && set_ioprio(o, f) == 0 &&
 		    decision_claim(d, f) == 0) {
-			decision_remark(d, o);
-			return 0;
+			if (decision_remark(d, o, f) == 0)
+				return 0;
+			decision_free(d);
+			return -1;
 		}
 	}
 	several_free(d->several);

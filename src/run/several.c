@@ -47,14 +47,19 @@ several_claim(struct several *s, struct fault *f)
 	return 0;
 }
 
-void
-several_remark(struct several *s, bool thorough)
+int
+several_remark(struct several *s, bool thorough, struct fault *f)
 {
-	for (; s->remarked < s->n; s->remarked++) {
-		remarks_make(&s->found[s->remarked], &s->plan[s->remarked],
-		    thorough);
-		s->plan[s->remarked].found = &s->found[s->remarked];
+	while (s->remarked < s->n) {
+		struct plan *p = &s->plan[s->remarked];
+		struct remarks *found = &s->found[s->remarked++];
+
+		remarks_make(found, p, thorough);
+		if (found->packed != NULL)
+			return packed_refuse(found->packed, p, f);
+		p->found = found;
 	}
+	return 0;
 }
 
 void

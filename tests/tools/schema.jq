@@ -112,6 +112,7 @@ def rules:
 		zones: (.zones | maybe(count and . >= 1 and . <= 16)),
 		holes: (.holes | flag), sparse: (.sparse | flag),
 		reflink: (.reflink | flag),
+		decode: (.decode | maybe(word(["none"]))),
 		coe: (.coe | flag), retries: (.retries | count),
 		sync: (.sync | flag), compare: (.compare | flag),
 		verify: (.verify | maybe(word(["1", "stream", "source"]))),

@@ -1,0 +1,162 @@
+/*
+ * Files that nobody wants on a device as they are: compressed images, images of
+ * virtual machines, and pages that a download brought instead of one.  The
+ * refusal has the command that does what is meant.
+ */
+#include "part/remarks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/shell.h"
+#include "base/status.h"
+
+enum { COMMAND = 400 };		/* bytes: a fault has room for it */
+
+/* How to get at what a file holds. */
+enum cure {
+	CURE_NONE,
+	CURE_PIPE,		/* a command unpacks it into a pipe */
+	CURE_SERVE,		/* qemu-nbd serves it, as this format */
+	CURE_FILE,		/* a command unpacks it into a file */
+	CURE_MAP,		/* it belongs to an image */
+};
+
+/* Files whose contents are wanted on a device, but never they themselves. */
+struct packing {
+	const char	*what;
+	enum cure	 cure;
+	const char	*with;		/* the command or format */
+	size_t		 off, len;	/* bytes: where this is in the file */
+	const char	*magic;
+};
+
+static const struct packing packings[] = {
+	/* RFC 1952 2.3.1; RFC 8878 3.1.1, and 3.1.2 with any nibble */
+	{ "compressed", CURE_PIPE, "gzip -dc", 0, 3, "\x1f\x8b\x08" },
+	{ "compressed", CURE_PIPE, "xz -dc", 0, 6, "\xfd" "7zXZ\0" },
+	{ "compressed", CURE_PIPE, "zstd -dc", 0, 4, "\x28\xb5\x2f\xfd" },
+	{ "compressed", CURE_PIPE, "zstd -dc", 1, 3, "\x2a\x4d\x18" },
+	{ "compressed", CURE_PIPE, "lz4 -dc", 0, 4, "\x04\x22\x4d\x18" },
+	{ "compressed", CURE_PIPE, "bzip2 -dc", 4, 6, "1AY&SY" },
+	{ "compressed", CURE_PIPE, "lzip -dc", 0, 5, "LZIP\1" },
+	{ "compressed", CURE_PIPE, "lzop -dc", 0, 5, "\x89LZO\0" },
+	{ "a zip archive", CURE_PIPE, "unzip -p", 0, 4, "PK\3\4" },
+	{ "a 7z archive", CURE_PIPE, "7z x -so", 0, 6, "7z\xbc\xaf\x27\x1c" },
+	{ "a partclone image", CURE_PIPE, "partclone.restore -o - -s", 0, 15,
+	    "partclone-image" },
+	{ "an Android sparse image", CURE_FILE, "simg2img", 0, 4,
+	    "\x3a\xff\x26\xed" },
+	{ "a qcow2 image", CURE_SERVE, "qcow2", 0, 4, "QFI\xfb" },
+	{ "a VMDK image", CURE_SERVE, "vmdk", 0, 4, "KDMV" },
+	{ "a VMDK image", CURE_SERVE, "vmdk", 0, 21, "# Disk DescriptorFile" },
+	{ "a VDI image", CURE_SERVE, "vdi", 64, 4, "\x7f\x10\xda\xbe" },
+	{ "a VHD image", CURE_SERVE, "vpc", 0, 8, "conectix" },
+	{ "a VHDX image", CURE_SERVE, "vhdx", 0, 8, "vhdxfile" },
+	{ NULL, CURE_NONE, NULL, 0, 0, NULL },
+};
+
+/* Text at the beginning, which may have a byte order mark and blanks first. */
+static bool
+text_begins(const char *text, const char *with)
+{
+	if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
+		text += 3;
+	text += strspn(text, " \t\r\n");
+	return strncasecmp(text, with, strlen(with)) == 0;
+}
+
+/* A text that is no image, but was given as one. */
+static const struct packing *
+text_find(const char *text)
+{
+	static const struct packing
+	    page = { "a web page, and no image", CURE_NONE, "", 0, 0, "" },
+	    map = { "a block map", CURE_MAP, "", 0, 0, "" };
+
+	if (text_begins(text, "<!doctype html") || text_begins(text, "<html"))
+		return &page;
+	return text_begins(text, "<?xml") && strstr(text, "<bmap") != NULL ?
+	    &map : NULL;
+}
+
+const struct packing *
+packed_find(const struct volume *v)
+{
+	char text[sizeof(v->head) + 1];
+	const struct packing *is;
+
+	for (is = packings; is->what != NULL; is++)
+		if (memcmp(v->head + is->off, is->magic, is->len) == 0)
+			return is;
+	memcpy(text, v->head, sizeof(v->head));
+	text[sizeof(v->head)] = '\0';
+	return text_find(text);
+}
+
+/* Write the command that is meant: from the source to "of=/dev/sdb". */
+static int
+cure_write(const struct packing *is, const char *from, const char *to,
+    char *text, size_t room)
+{
+	char served[COMMAND], *word;
+	int n = 0;
+
+	switch (is->cure) {
+	case CURE_PIPE:
+		return snprintf(text, room, "%s %s | pardd %s", is->with, from,
+		    to);
+	case CURE_FILE:
+		return snprintf(text, room, "%s %s IMAGE && pardd if=IMAGE %s",
+		    is->with, from, to);
+	case CURE_MAP:
+		return snprintf(text, room, "pardd if=IMAGE bmap=%s %s", from,
+		    to);
+	case CURE_SERVE:
+		n = snprintf(served, sizeof(served), "[ qemu-nbd -r -f %s %s ]",
+		    is->with, from);
+		if (n >= COMMAND || (word = shell_word(served)) == NULL)
+			return COMMAND;
+		n = snprintf(text, room, "pardd if=%s %s", word, to);
+		free(word);
+		return n;
+	case CURE_NONE:
+		break;
+	}
+	return COMMAND;
+}
+
+/* "of=/dev/sdb", and where on it. */
+static int
+target_write(const struct plan *p, const char *name, char *text, size_t room)
+{
+	char part[24] = "", seek[32] = "";
+
+	if (p->dst->lim.part > 0)
+		snprintf(part, sizeof(part), " opart=%u", p->dst->lim.part);
+	if (p->dst_off > p->dst->lim.base)
+		snprintf(seek, sizeof(seek), " seek=%lluB", (unsigned long long)
+		    (p->dst_off - p->dst->lim.base));
+	return snprintf(text, room, "of=%s%s%s", name, part, seek);
+}
+
+int
+packed_refuse(const struct packing *is, const struct plan *p, struct fault *f)
+{
+	char *from = shell_word(p->src->is.inherited ? "FILE" : p->src->name);
+	char *name = shell_word(p->dst->name);
+	char to[COMMAND], text[COMMAND];
+	bool known;
+
+	/* a command that is cut off would be worse than none */
+	known = from != NULL && name != NULL &&
+	    target_write(p, name, to, sizeof(to)) < COMMAND &&
+	    cure_write(is, from, to, text, sizeof(text)) < COMMAND;
+	free(from);
+	free(name);
+	return fault_set(f, STATUS_REFUSED, "%s is %s%s%s; to copy it as it "
+	    "is: decode=none", p->src->name, is->what, known ?
+	    "; for what it holds: " : "", known ? text : "");
+}
