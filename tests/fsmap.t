@@ -561,6 +561,18 @@ ntfs_dirty()
 	printf '\xff\xff' | dd of=img bs=1 seek=$((at + 60)) conv=notrunc status=none
 	map img && is clean
 }
+# Free blocks of an XFS and those of its groups: one extent that reaches into a file.
+sums_xfs()
+{
+	local field
+	make_fs 320M xfs && map img && is clean || return
+	for field in 'fdblocks 128' 'ifree 7' 'icount 128'; do
+		cp img whole && xfs_db -x -c 'sb 0' -c "write $field" whole >said 2>&1 && map whole &&
+		    is damaged 'counts of inodes or free' && nothing_free || return
+	done
+}
+! command -v mkfs.xfs xfs_db >/dev/null ||
+    it "does not believe an XFS whose sums differ from those of its groups" sums_xfs
 # A system that sleeps in a file has more in its memory than is on the disk.
 asleep_ntfs()
 {

@@ -19,6 +19,8 @@ enum {				/* offsets in the superblock */
 	S_UNFINISHED = 126, S_DIR_LOG = 192, S_MORE = 200, S_RO = 212,
 	S_INCOMPAT = 216,
 	S_CSUM = 224,
+	S_COUNTS = 128,		/* inodes, free ones, free blocks */
+	MORE_LAZY = 0x2,
 	NAME = 12,
 	RO_KNOWN = 0x1 | 0x2 | 0x4 | 0x8,
 	IN_KNOWN = 0x1 | 0x2 | 0x4 | 0x8 | 0x20 | 0x40 | 0x80,
@@ -29,7 +31,8 @@ enum {				/* offsets in a group's header, its second
 				 * sector */
 	F_VERSION = 4, F_NUMBER = 8, F_LENGTH = 12, F_ROOT = 16,
 	F_SIZE_ROOT = 20, F_LEVELS = 28, F_SIZE_LEVELS = 32, F_FREE = 52,
-	F_CSUM = 216,
+	F_CSUM = 216, F_LIST = 48, F_TREES = 60,
+	I_COUNT = 16, I_FREE = 28,	/* in the third sector */
 	HEADERS = 4,	/* sectors */
 };
 
@@ -86,6 +89,10 @@ xfs_geometry(struct xfs *x, const unsigned char *s)
 	x->sparse = x->v5 && (fs_be(s + S_INCOMPAT, 4) & IN_SPARSE) != 0;
 	x->kinds = x->v5 ? (fs_be(s + S_INCOMPAT, 4) & IN_KINDS) != 0 :
 	    (fs_be(s + S_MORE, 4) & MORE_KINDS) != 0;
+	x->lazy = x->v5 || (fs_be(s + S_MORE, 4) & MORE_LAZY) != 0;
+	x->said = (struct xfs_counts){ .inodes = fs_be(s + S_COUNTS, 8),
+		.inodes_free = fs_be(s + S_COUNTS + 8, 8),
+		.free = fs_be(s + S_COUNTS + 16, 8) };
 	if (x->ags == 0 || x->ags != (x->blocks + x->ag_blocks - 1) /
 	    x->ag_blocks)
 		return false;
@@ -153,6 +160,24 @@ xfs_group_header(struct xfs *x, uint32_t ag, unsigned char *f)
 	    (!x->v5 || xfs_checksum_right(f, x->sector, F_CSUM)));
 }
 
+/*
+ * Add what a group counts, as the kernel does when it has no sums
+ * (xfs_initialize_perag_data).
+ */
+static void
+xfs_add_counts(struct xfs *x, uint32_t ag, const unsigned char *f)
+{
+	unsigned char i[XFS_SUPER];
+
+	if (fs_get(x->io, xfs_place(x, ag, 0) + UINT64_C(2) * x->sector, i,
+	    x->sector) != 0 || memcmp(i, "XAGI", 4) != 0)
+		return;
+	x->sum.inodes += fs_be(i + I_COUNT, 4);
+	x->sum.inodes_free += fs_be(i + I_FREE, 4);
+	x->sum.free += fs_be(f + F_FREE, 4) + fs_be(f + F_LIST, 4) +
+	    (x->lazy ? fs_be(f + F_TREES, 4) : 0);
+}
+
 static void
 xfs_read_group(struct xfs *x, uint32_t ag)
 {
@@ -172,6 +197,8 @@ xfs_read_group(struct xfs *x, uint32_t ag)
 		sound = xfs_tree(x, &by_place, ag, (uint32_t)fs_be(f + F_ROOT,
 		    4), (uint32_t)fs_be(f + F_LEVELS, 4)) &&
 		    g.free == fs_be(f + F_FREE, 4);
+	if (sound && fs_exact(x->io))
+		xfs_add_counts(x, ag, f);
 	if (!sound) {
 		x->wrong++;
 		if (fs_exact(x->io))
@@ -191,6 +218,7 @@ xfs_read(struct xfs *x, unsigned char *s)
 	uint32_t ag;
 
 	xfs_judge(x, s);
+	x->io->map->end = x->blocks * x->block;
 	xfs_judge_log(x);
 	if (fs_exact(x->io) && x->io->whole)
 		return;
@@ -201,6 +229,10 @@ xfs_read(struct xfs *x, unsigned char *s)
 	if (x->wrong > 0)
 		fs_hurt(x->io, "%u of %u allocation groups cannot be trusted",
 		    x->wrong, x->ags);
+	else if (fs_exact(x->io) && memcmp(&x->sum, &x->said,
+	    sizeof(x->sum)) != 0)
+		fs_doubt(x->io, FS_DAMAGED, "its counts of inodes or free "
+		    "blocks disagree: xfs_repair");
 	if (fs_contradicts(x->io))
 		fs_doubt(x->io, FS_DAMAGED, "it calls its own structures free: "
 		    "xfs_repair");

@@ -27,6 +27,10 @@ enum {				/* offsets and values in an inode */
 	XFS_ELSEWHERE = 1,	/* a flag: on the realtime device */
 };
 
+struct xfs_counts {
+	uint64_t	 inodes, inodes_free, free;	/* blocks */
+};
+
 struct xfs {
 	struct fs_io	*io;
 	bool		 v5;		/* version 5, with checksums */
@@ -45,6 +49,8 @@ struct xfs {
 	uint32_t	 log_blocks;
 	uint32_t	 directory;	/* blocks of a directory block */
 	uint32_t	 wrong;		/* groups that count as used */
+	bool		 lazy;		/* counts are of a clean log only */
+	struct xfs_counts sum, said;	/* of its groups; by its superblock */
 	unsigned char	*nodes;		/* XFS_LEVELS blocks, twice: for trees
 					 * of groups, and of files */
 	unsigned char	*buf;		/* FS_PIECE */
