@@ -115,6 +115,17 @@ by_chunks()
 	map -b "${at[0]}"+4096 -b "${at[1]}"+4096 img && is clean || return
 	((used > fine + 20000000)) || fail "$(head -n 3 map)"
 }
+# The tree of devices, in both copies: the kernel would not mount it.
+devices_lost()
+{
+	local node at
+	make_fs 300M btrfs -m dup && map img && is clean || return
+	node=$(btrfs inspect-internal dump-tree -t dev img | awk '$1 == "leaf" { print $2; exit }')
+	mapfile -t at < <(btrfs-map-logical -l "$node" img | sed -n 's/.*physical \([0-9]*\) .*/\1/p')
+	((${#at[@]} == 2)) || fail "no copies" || return
+	map -b "${at[0]}"+4096 img && is clean || return
+	map -b "${at[0]}"+4096 -b "${at[1]}"+4096 img && is damaged 'chunks and of devices' && nothing_free
+}
 it "keeps all files of an ext2" keeps ext2 101 200M
 it "keeps all files of an ext4" keeps ext4 101 300M
 # It takes a second and more, each time.
@@ -184,6 +195,7 @@ if command -v mkfs.btrfs >/dev/null; then
 			it "... with $options" copies 600M $options
 		done
 		it "... and goes by chunks where the tree of extents is lost" by_chunks
+		it "... and not where the tree of devices is" devices_lost
 	fi
 else
 	skip "no btrfs-progs" "keeps all files of a btrfs"

@@ -286,6 +286,7 @@ btrfs_read(struct btrfs *b)
 
 	fs_label(io, b->super + S_LABEL, LABEL);
 	btrfs_judge(b);
+	io->map->end = b->total;
 	if (fs_exact(io) && io->whole)
 		return;
 	fs_note_meta(io, 0, reserved);
@@ -296,6 +297,9 @@ btrfs_read(struct btrfs *b)
 		return;
 	if (b->n > 0) {
 		b->fine = good && btrfs_extents(b);
+		if (good && fs_exact(io) && !btrfs_devices(b))
+			fs_doubt(io, FS_DAMAGED, "its trees of chunks and of "
+			    "devices differ, or cannot be read");
 		btrfs_note_device(b);
 	}
 	if (b->n == 0 || b->wrong)

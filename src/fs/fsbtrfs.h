@@ -74,6 +74,9 @@ bool btrfs_chunks(struct btrfs *);
 /* Whether the checksum before the data, of a known kind, is right. */
 bool btrfs_checked(const struct btrfs *, const unsigned char *, size_t size);
 
+/* The index after the last place that may contain a logical address. */
+size_t btrfs_places_end(const struct btrfs *, uint64_t logical);
+
 /*
  * Read a node of a tree into the place of its level in b->nodes, and return it.
  * It is taken from this device, from any copy that is valid; NULL if there is
@@ -94,6 +97,12 @@ void btrfs_walk(struct btrfs *, uint64_t logical, unsigned level,
 /* The *size bytes of an item; NULL if they are outside the leaf. */
 const unsigned char *btrfs_item(const struct btrfs *,
     const unsigned char *leaf, const unsigned char *item, size_t *size);
+
+/*
+ * Whether the tree of devices has the same chunks on this device, once all are
+ * known.  If there are several devices, it may be on another one: true.
+ */
+bool btrfs_devices(struct btrfs *);
 
 /*
  * Once all chunks are known: note as free what no extent uses, and tree nodes

@@ -12,10 +12,11 @@
 
 enum {				/* offsets and values in the trees of roots and
 				 * extents */
-	EXTENTS_OWNER = 2, ROOT_ITEM = 132,
+	EXTENTS_OWNER = 2, DEVICES_OWNER = 4, ROOT_ITEM = 132,
 	R_GENERATION = 160, R_PLACE = 176, R_LEVEL = 238, R_LEAST = 239,
 	EXTENT_ITEM = 168, METADATA_ITEM = 169,
 	X_FLAGS = 16, X_LEAST = 24, X_TREE = 2,
+	DEVICE_ITEM = 204, D_LOGICAL = 16, D_LENGTH = 24, D_LEAST = 32,
 };
 
 enum { COPIES_MOST = 4 };
@@ -118,14 +119,14 @@ btrfs_read_extents(struct btrfs *b, const unsigned char *leaf, size_t n,
 
 /* ------------------------------------------------------------------ roots */
 
-/* Compare a key with that of the root of the extent tree. */
+/* Compare a key with that of the root of a tree. */
 static int
-btrfs_extent_compare(const unsigned char *key)
+btrfs_root_compare(const unsigned char *key, uint64_t tree)
 {
 	uint64_t owner = fs_le(key, 8), offset = fs_le(key + K_OFFSET, 8);
 
-	if (owner != EXTENTS_OWNER)
-		return owner < EXTENTS_OWNER ? -1 : 1;
+	if (owner != tree)
+		return owner < tree ? -1 : 1;
 	if (key[K_TYPE] != ROOT_ITEM)
 		return key[K_TYPE] < ROOT_ITEM ? -1 : 1;
 	return offset == 0 ? 0 : 1;
@@ -133,7 +134,7 @@ btrfs_extent_compare(const unsigned char *key)
 
 /* Find its item in a leaf; NULL if it is not there. */
 static const unsigned char *
-root_in(struct btrfs *b, const unsigned char *leaf)
+btrfs_root_in(struct btrfs *b, const unsigned char *leaf, uint64_t tree)
 {
 	const unsigned char *item = leaf + N_HEAD, *root;
 	size_t n = (size_t)fs_le(leaf + N_ITEMS, 4), size;
@@ -141,7 +142,7 @@ root_in(struct btrfs *b, const unsigned char *leaf)
 	if (n > (b->node - N_HEAD) / ITEM)
 		return NULL;
 	for (; n > 0; n--, item += ITEM)
-		if (btrfs_extent_compare(item) == 0) {
+		if (btrfs_root_compare(item, tree) == 0) {
 			root = btrfs_item(b, leaf, item, &size);
 			return root != NULL && size >= R_LEAST &&
 			    root[R_LEVEL] < LEVELS ? root : NULL;
@@ -151,7 +152,7 @@ root_in(struct btrfs *b, const unsigned char *leaf)
 
 /* Find it in the tree of roots. */
 static const unsigned char *
-btrfs_extent_root(struct btrfs *b)
+btrfs_root(struct btrfs *b, uint64_t tree)
 {
 	uint64_t at = fs_le(b->super + S_ROOT, 8);
 	uint64_t generation = fs_le(b->super + S_GENERATION, 8);
@@ -163,12 +164,12 @@ btrfs_extent_root(struct btrfs *b)
 		p = level < LEVELS ? btrfs_node(b, at, level, generation) :
 		    NULL;
 		if (p == NULL || level == 0)
-			return p == NULL ? NULL : root_in(b, p);
+			return p == NULL ? NULL : btrfs_root_in(b, p, tree);
 		n = (size_t)fs_le(p + N_ITEMS, 4);
 		if (n == 0 || n > (b->node - N_HEAD) / LINK)
 			return NULL;
 		link = p + N_HEAD;
-		for (; n > 1 && btrfs_extent_compare(link + LINK) <= 0; n--)
+		for (; n > 1 && btrfs_root_compare(link + LINK, tree) <= 0; n--)
 			link += LINK;
 		at = fs_le(link + L_PLACE, 8);
 		generation = fs_le(link + L_GENERATION, 8);
@@ -203,7 +204,7 @@ btrfs_extents(struct btrfs *b)
 	bool good;
 
 	r = fs_le(b->super + S_DEVICES, 8) == 1 && btrfs_groups_apart(b) ?
-	    btrfs_extent_root(b) : NULL;
+	    btrfs_root(b, EXTENTS_OWNER) : NULL;
 	if (r == NULL)
 		return false;
 	btrfs_walk(b, fs_le(r + R_PLACE, 8), r[R_LEVEL],
@@ -216,4 +217,53 @@ btrfs_extents(struct btrfs *b)
 		free->mixed = false;
 	}
 	return good;
+}
+
+/* ---------------------------------------------------------------- devices */
+
+/* Whether a chunk begins at a byte of the device, of that length. */
+static bool
+btrfs_place_known(const struct btrfs *b, uint64_t at, uint64_t logical,
+    uint64_t len)
+{
+	size_t i = btrfs_places_end(b, logical);
+
+	for (; i > 0 && b->place[i - 1].logical == logical; i--)
+		if (b->place[i - 1].at == at)
+			return b->place[i - 1].len == len;
+	return false;
+}
+
+/* Count the chunks of the tree of devices; each must be one that is known. */
+static void
+btrfs_read_devices(struct btrfs *b, const unsigned char *leaf, size_t n,
+    void *arg)
+{
+	const unsigned char *item = leaf + N_HEAD, *d;
+	size_t *found = arg, size;
+
+	for (; n > 0 && !b->wrong; n--, item += ITEM) {
+		if (item[K_TYPE] != DEVICE_ITEM || fs_le(item, 8) != b->device)
+			continue;
+		d = btrfs_item(b, leaf, item, &size);
+		b->wrong = d == NULL || size < D_LEAST ||
+		    !btrfs_place_known(b, fs_le(item + K_OFFSET, 8),
+		    fs_le(d + D_LOGICAL, 8), fs_le(d + D_LENGTH, 8));
+		++*found;
+	}
+}
+
+bool
+btrfs_devices(struct btrfs *b)
+{
+	const unsigned char *r;
+	size_t found = 0;
+
+	if (fs_le(b->super + S_DEVICES, 8) != 1)
+		return true;
+	r = btrfs_root(b, DEVICES_OWNER);
+	if (r != NULL)
+		btrfs_walk(b, fs_le(r + R_PLACE, 8), r[R_LEVEL],
+		    fs_le(r + R_GENERATION, 8), btrfs_read_devices, &found);
+	return r != NULL && !b->wrong && found == b->n;
 }

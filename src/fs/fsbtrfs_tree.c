@@ -40,9 +40,8 @@ btrfs_node_load(struct btrfs *b, const struct place *from, unsigned char *p,
 	    fs_get(b->io, from->at + in, p, b->node) == 0;
 }
 
-/* The index after the last place that may contain it. */
-static size_t
-btrfs_items_end(const struct btrfs *b, uint64_t logical)
+size_t
+btrfs_places_end(const struct btrfs *b, uint64_t logical)
 {
 	size_t lo = 0, hi = b->n, mid;
 
@@ -63,7 +62,7 @@ btrfs_node(struct btrfs *b, uint64_t logical, unsigned level,
     uint64_t generation)
 {
 	unsigned char *p = b->nodes + (size_t)level * b->node;
-	size_t i = btrfs_items_end(b, logical);
+	size_t i = btrfs_places_end(b, logical);
 	uint64_t first = i == 0 ? 0 : b->place[i - 1].logical;
 
 	for (; i > 0; i--) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <sys/param.h>
 #include <xxhash.h>
 
 #include "../../src/fs/fsbtrfs.h"
@@ -35,12 +36,13 @@ enum {				/* nodes */
 	EXTENTS_2 = META + 5 * NODE,
 	FILES = META + 6 * NODE, FILES_1 = META + 7 * NODE,
 	FILES_2 = META + 8 * NODE, SUB = META + 9 * NODE,
-	NODES_END = META + 10 * NODE,
+	DEVICES = META + 10 * NODE, NODES_END = META + 11 * NODE,
 };
 
 enum {				/* types of items, and of chunks */
 	REF = 12, EXTENT_DATA = 108, ROOT = 132, BACK = 144, EXTENT = 168,
-	TREE_NODE = 169, GROUP = 192, DEVICE = 216, CHUNK = 228,
+	TREE_NODE = 169, GROUP = 192, DEVICE_EXTENT = 204, DEVICE = 216,
+	CHUNK = 228,
 	C_TYPE = 24, C_STRIPES = 44, C_SUB = 46, STRIPES = 48, STRIPE = 32,
 	IS_DATA = 1, IS_SYSTEM = 2, IS_META = 4, IS_DUP = 0x20,
 };
@@ -200,6 +202,31 @@ add_name(unsigned char *p, size_t at, const char *name)
 	memcpy(p + at + 2, name, strlen(name));
 }
 
+/* The stripes of a leaf of chunks once more: where they lie on the device. */
+static void
+add_devices(uint64_t leaf)
+{
+	unsigned i, k, n, parts;
+	unsigned char *c, *p;
+	uint64_t type;
+
+	for (i = 0; i < fs_le(node(leaf) + N_ITEMS, 4); i++) {
+		c = value(leaf, i);
+		n = (unsigned)fs_le(c + C_STRIPES, 2);
+		type = fs_le(c + C_TYPE, 8);
+		parts = (type & 0x8) != 0 ? n : (type & 0x40) != 0 ? n /
+		    (unsigned)MAX(fs_le(c + C_SUB, 2), 1) : (type & 0x80) != 0 ?
+		    n - 1 : (type & 0x100) != 0 ? n - 2 : 1;
+		for (k = 0; head(leaf, i)[K_TYPE] == CHUNK && k < MIN(n, 16) &&
+		    parts > 0; k++) {
+			p = add(DEVICES, 1, DEVICE_EXTENT, fs_le(c + STRIPES +
+			    (size_t)k * STRIPE + 8, 8), 48);
+			put(p + 16, 8, fs_le(head(leaf, i) + K_OFFSET, 8));
+			put(p + 24, 8, fs_le(c, 8) / parts);
+		}
+	}
+}
+
 /* The tree of roots: of extents, of files, of a subvolume in "dir". */
 static void
 make_roots(void)
@@ -213,6 +240,7 @@ make_roots(void)
 	add(ROOTS_1, 1, ROOT, 0, 239);
 	add_root(ROOTS_1, 2, EXTENTS, 1);
 	add_root(ROOTS_1, 5, FILES, 1);
+	add_root(ROOTS_1, 4, DEVICES, 0);
 	begin(ROOTS_2, 0);
 	add_root(ROOTS_2, 256, SUB, 0);
 	p = add(ROOTS_2, 256, BACK, 5, 18 + 3);
@@ -242,7 +270,7 @@ make_extents(void)
 	put(add(EXTENTS_2, DATA + 48 * KIB, EXTENT, 12 * KIB, 53) + 16, 8, 1);
 }
 
-enum { TREES_USE = 13 * NODE, DATA_USE = 24 * KIB };
+enum { TREES_USE = 14 * NODE, DATA_USE = 24 * KIB };
 
 static unsigned char *
 add_file(uint64_t leaf, uint64_t inode, uint64_t directory, const char *name)
@@ -329,6 +357,9 @@ seal_all(void)
 {
 	uint64_t at;
 
+	begin(DEVICES, 0);
+	add_devices(CHUNKS_1);
+	add_devices(CHUNKS_2);
 	for (at = SYS; at < SYS + 3 * NODE; at += NODE)
 		seal(at);
 	for (at = META; at < NODES_END; at += NODE)
@@ -374,8 +405,8 @@ enum got { FINE, COARSE, NOTHING };	/* within chunks; between them */
 
 static const struct fs_extent fine[] = {
 	{ SYS_AT + 3 * NODE, META_AT - SYS_AT - 3 * NODE },
-	{ META_AT + 10 * NODE, META_LEN - 10 * NODE },
-	{ META_2 + 10 * NODE, DATA_AT - META_2 - 10 * NODE },
+	{ META_AT + 11 * NODE, META_LEN - 11 * NODE },
+	{ META_2 + 11 * NODE, DATA_AT - META_2 - 11 * NODE },
 	{ DATA_AT + 12 * KIB, 36 * KIB },
 	{ DATA_AT + 60 * KIB, END - DATA_AT - 60 * KIB },
 };
@@ -437,7 +468,7 @@ reads_it(void **state)
 	image.lost = META_AT;			/* there is another copy */
 	assert_true(says(0, FS_CLEAN, FINE));
 	image.lost_2 = META_2;
-	assert_true(says(0, FS_CLEAN, COARSE));
+	assert_true(says(0, FS_DAMAGED, NOTHING));
 	image.lost = SYS_AT;
 	assert_true(says(0, FS_DAMAGED, NOTHING));
 }
@@ -694,14 +725,14 @@ doubts_extents(void **state)
 	const struct spoilt no[] = {
 		{ s + S_DEVICES, 8, 2, FS_CLEAN, COARSE },
 		{ s + S_USED, 8, TREES_USE + DATA_USE + 1, FS_CLEAN, COARSE },
-		{ s + S_ROOT, 8, ROOTS_1, FS_CLEAN, COARSE },
-		{ s + S_ROOT_LEVEL, 1, LEVELS, FS_CLEAN, COARSE },
-		{ s + S_GENERATION, 8, GENERATION + 1, FS_CLEAN, COARSE },
-		{ node(ROOTS) + N_ITEMS, 4, 0, FS_CLEAN, COARSE },
-		{ node(ROOTS) + N_ITEMS, 4, 122, FS_CLEAN, COARSE },
-		{ link_of(ROOTS, 1), 8, 2, FS_CLEAN, COARSE },
-		{ node(ROOTS_1) + N_ITEMS, 4, 0, FS_CLEAN, COARSE },
-		{ node(ROOTS_1) + N_ITEMS, 4, 160, FS_CLEAN, COARSE },
+		{ s + S_ROOT, 8, ROOTS_1, FS_DAMAGED, NOTHING },
+		{ s + S_ROOT_LEVEL, 1, LEVELS, FS_DAMAGED, NOTHING },
+		{ s + S_GENERATION, 8, GENERATION + 1, FS_DAMAGED, NOTHING },
+		{ node(ROOTS) + N_ITEMS, 4, 0, FS_DAMAGED, NOTHING },
+		{ node(ROOTS) + N_ITEMS, 4, 122, FS_DAMAGED, NOTHING },
+		{ link_of(ROOTS, 1), 8, 2, FS_DAMAGED, NOTHING },
+		{ node(ROOTS_1) + N_ITEMS, 4, 0, FS_DAMAGED, NOTHING },
+		{ node(ROOTS_1) + N_ITEMS, 4, 160, FS_DAMAGED, NOTHING },
 		{ head(ROOTS_1, 1), 8, 3, FS_CLEAN, COARSE },
 		{ head(ROOTS_1, 1) + K_TYPE, 1, ROOT - 1, FS_CLEAN, COARSE },
 		{ head(ROOTS_1, 1) + K_TYPE, 1, ROOT + 1, FS_CLEAN, COARSE },
@@ -727,8 +758,8 @@ doubts_extents(void **state)
 		{ head(EXTENTS_2, 1) + K_TYPE, 1, GROUP, FS_CLEAN, COARSE },
 		/* chunks that overlap, though not on the device */
 		{ head(CHUNKS_2, 0) + K_OFFSET, 8, META, FS_CLEAN, COARSE },
-		{ head(CHUNKS_2, 0) + K_OFFSET, 8, META + 4 * KIB, FS_CLEAN,
-		    COARSE },
+		{ head(CHUNKS_2, 0) + K_OFFSET, 8, META + 4 * KIB, FS_DAMAGED,
+		    NOTHING },
 		{ head(CHUNKS_2, 0) + K_OFFSET, 8, INT64_MAX, FS_CLEAN,
 		    COARSE },
 	};
@@ -741,6 +772,36 @@ doubts_extents(void **state)
 	put(s + S_USED, 8, TREES_USE + 8 * KIB);
 	seal_all();
 	assert_true(says(0, FS_CLEAN, COARSE));
+	set_up(NULL);
+}
+
+/* Chunks of which the tree of devices has others, fewer or more. */
+static void
+compares_devices(void **state)
+{
+	const struct spoilt no[] = {
+		{ head(DEVICES, 0), 8, 2, FS_DAMAGED, NOTHING },
+		{ head(DEVICES, 1) + K_TYPE, 1, DEVICE, FS_DAMAGED, NOTHING },
+		{ head(DEVICES, 2) + K_OFFSET, 8, META_AT + NODE, FS_DAMAGED,
+		    NOTHING },
+		{ head(DEVICES, 1) + I_SIZE, 4, 31, FS_DAMAGED, NOTHING },
+		{ head(DEVICES, 1) + I_OFFSET, 4, NODE, FS_DAMAGED, NOTHING },
+		{ node(DEVICES) + N_ITEMS, 4, 3, FS_DAMAGED, NOTHING },
+		{ node(DEVICES) + N_GENERATION, 8, 1, FS_DAMAGED, NOTHING },
+		{ node(DEVICES) + NODE - 48 + 16, 8, META, FS_DAMAGED, NOTHING },
+		{ node(DEVICES) + NODE - 48 + 24, 8, NODE, FS_DAMAGED, NOTHING },
+		{ node(DEVICES) + NODE - 1, 1, 1, FS_CLEAN, FINE },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(no); i++) {
+		set_up(NULL);
+		put(no[i].p, no[i].bytes, no[i].v);
+		seal(DEVICES);
+		if (!says(0, no[i].state, no[i].got))
+			fail_msg("case %zu: %s", i, map.reason);
+	}
 	set_up(NULL);
 }
 
@@ -931,7 +992,7 @@ leaves_stripes(void **state)
 	put(p, 8, (uint64_t)2 * META_LEN);
 	put(p + C_TYPE, 8, IS_META | 0x8);
 	seal_all();
-	assert_true(says(0, FS_CLEAN, COARSE));
+	assert_true(says(0, FS_DAMAGED, NOTHING));
 	made();
 	begin(CHUNKS_2, 0);
 	add_chunk(CHUNKS_2, DATA, (uint64_t)2 * DATA_LEN, IS_DATA | 0x8,
@@ -1019,6 +1080,7 @@ main(void)
 		TEST(places_chunks),
 		TEST(limits_chunks),
 		TEST(doubts_extents),
+		TEST(compares_devices),
 		TEST(follows_a_full_node),
 		TEST(counts_copies),
 		TEST(names_files),
