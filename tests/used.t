@@ -624,9 +624,33 @@ it "... or a footer of Android" behind_it AVBf 64 '.*Android Verified Boot.'
 hash_beside()
 {
 	disk disk "$1" && printf 'verity\0\0\1\0\0\0\1\0\0\0' | dd of=disk bs=1M seek=162 conv=notrunc status=none &&
-	    exits 0 "$pardd" if=disk of=copy used=only && same disk copy && says 'partition 1 .*dm-verity.*copied whole$'
+	    exits 0 "$pardd" if=disk of=copy used=only && same disk copy && says 'partition 1: partition 4 .*dm-verity.*copied whole$'
 }
 it "... or one in another partition" hash_beside gpt
+# Also of a copy of one partition alone.
+hash_beside_one()
+{
+	disk disk gpt && printf 'verity\0\0\1\0\0\0\1\0\0\0' | dd of=disk bs=1M seek=162 conv=notrunc status=none &&
+	    exits 0 "$pardd" if=disk ipart=1 of=copy used=only && says 'partition 1: partition 4 .*dm-verity.*copied whole$' &&
+	    dd if=disk bs=1M skip=1 count=64 of=one status=none && same one copy
+}
+it "... though only the one is copied" hash_beside_one
+# behind SIZE BYTES MKFS...: something right behind its last sector
+behind()
+{
+	local size
+	truncate -s "$1" e4 && "${@:3}" e4 >said 2>&1 && size=$(stat -c %s e4) && truncate -s +1M e4 &&
+	    "$pardd" if=e4 usedmap=used >said 2>&1 && grep -q '[?]' used || fail "$(<said)" || return
+	printf verity | dd of=e4 bs=1 seek=$((size + $2)) conv=notrunc status=none &&
+	    whole 'something is behind it.*'
+}
+if command -v mkfs.fat mkfs.exfat mkntfs mkfs.xfs mkfs.btrfs >/dev/null; then
+	it "... or with a FAT before it" behind 64M 0 mkfs.fat -F 32
+	it "... or an exFAT" behind 64M 0 mkfs.exfat
+	it "... or an NTFS" behind 64M 0 mkntfs -q -F -f
+	it "... or an XFS" behind 320M 0 mkfs.xfs -q
+	it "... or a btrfs" behind 130M 4000 mkfs.btrfs -q
+fi
 dynamic_disk()
 {
 	disk disk "$1" && sfdisk -q --part-type disk 2 "$2" >made 2>&1 && exits 0 "$pardd" if=disk of=copy used=only &&

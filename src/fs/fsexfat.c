@@ -101,6 +101,7 @@ exfat_judge(struct exfat *x)
 {
 	uint64_t flags = fs_le(x->boot + B_FLAGS, 2);
 
+	x->io->map->end = fs_le(x->boot + B_LENGTH, 8) * x->sector;
 	if (x->heap + x->clusters * x->cluster > x->io->src->length)
 		fs_too_long(x->io);
 	if (fs_exact(x->io) && !exfat_checksum_right(x))

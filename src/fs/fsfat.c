@@ -129,6 +129,8 @@ fat_judge(struct fat *f)
 	unsigned char head[8];
 	uint64_t good;
 
+	f->io->map->end = fat_either_field(f->boot, B_SECTORS, 2,
+	    B_SECTORS_BIG) * f->sector;
 	if (f->first + f->clusters * f->cluster > f->io->src->length)
 		fs_too_long(f->io);
 	if (fs_get(f->io, f->fat, head, sizeof(head)) != 0 ||

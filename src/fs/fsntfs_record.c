@@ -55,6 +55,7 @@ ntfs_geometry(struct ntfs *n, const unsigned char *b)
 		return false;
 	n->clusters = fs_clamp(n->io, n->clusters, n->cluster, &n->longer);
 	n->end = fs_le(b + B_SECTORS, 8) * sector;
+	n->io->map->end = n->end + sector;	/* the second boot sector */
 	n->mft = fs_le(b + B_MFT, 8) * n->cluster;
 	n->mirror = fs_le(b + B_MIRROR, 8) * n->cluster;
 	n->record = ntfs_record_size(n, (int8_t)b[B_RECORD]);

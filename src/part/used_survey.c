@@ -46,6 +46,14 @@ used_add(struct used *u, unsigned partition, uint64_t off, uint64_t length)
 	return 0;
 }
 
+/* Add the one partition that the source is limited to. */
+static int
+used_add_one(struct used *u, const struct endpoint *ep)
+{
+	return used_add(u, ep->lim.part, ep->lim.base,
+	    (uint64_t)ep->geo.size - ep->lim.base);
+}
+
 static int
 used_order_by_place(const void *a, const void *b)
 {
@@ -208,6 +216,27 @@ doubt_spans(struct used *u, const struct parts *t)
 		    "volumes may span several");
 }
 
+/*
+ * A hash tree (dm-verity) covers free blocks, too, and does not say of which
+ * partition.
+ */
+static void
+doubt_trees(struct used *u, const struct plan *p, const struct parts *t)
+{
+	struct volume v;
+	size_t i, k;
+
+	for (k = 0; k < t->n; k++) {
+		parts_volume(p->src, t->part[k].start, t->part[k].length, &v);
+		if (strcmp(v.type, "DM_verity_hash") != 0)
+			continue;
+		for (i = 0; i < u->n; i++)
+			used_whole(&u->fs[i], "partition %u may have digests "
+			    "of its free blocks (dm-verity)",
+			    t->part[k].number);
+	}
+}
+
 /* Find out what to examine.  Returns 0 or an errno value. */
 static int
 used_survey_parts(struct used *u, struct look *l)
@@ -215,20 +244,21 @@ used_survey_parts(struct used *u, struct look *l)
 	const struct plan *p = l->p;
 	const struct endpoint *ep = p->src;
 	struct parts t;
-	bool gpt;
+	bool gpt, alone;
 	int err;
 
-	if (ep->lim.part > 0)
-		return used_add(u, ep->lim.part, ep->lim.base,
-		    (uint64_t)ep->geo.size - ep->lim.base);
+	alone = ep->lim.part > 0;
+	if (alone && (l->how & FS_ORDER) != 0)
+		return used_add_one(u, ep);
 	if (used_survey_table(l, &t) != 0)
 		return 0;		/* the copy will report it */
-	gpt = strcmp(t.type, "gpt") == 0;
-	err = used_add_all(u, p, &t);
+	gpt = !alone && strcmp(t.type, "gpt") == 0;
+	err = alone ? used_add_one(u, ep) : used_add_all(u, p, &t);
 	if (err == 0 && (l->how & FS_ORDER) == 0) {
-		if (t.n > 0)
+		if (t.n > 0 && !alone)
 			doubt_table(u, p);
 		doubt_spans(u, &t);
+		doubt_trees(u, p, &t);
 		if (gpt)
 			err = doubt_mbr(u, l, t.sector);
 		if (gpt && err == 0)
@@ -236,27 +266,6 @@ used_survey_parts(struct used *u, struct look *l)
 	}
 	parts_free(&t);
 	return err;
-}
-
-/*
- * A hash tree (dm-verity) covers free blocks, too, and does not say of which
- * partition.
- */
-static void
-doubt_trees(struct used *u)
-{
-	unsigned tree = 0;
-	size_t i;
-
-	for (i = 0; i < u->n; i++)
-		if (strcmp(u->fs[i].type, "DM_verity_hash") == 0)
-			tree = u->fs[i].partition;
-	for (i = 0; i < u->n && tree != 0; i++)
-		if (u->fs[i].treated != TREATED_WHOLE)
-			used_whole(&u->fs[i], "partition %u may have digests "
-			    "of its free blocks (dm-verity)", tree);
-	if (tree != 0)
-		u->free.n = 0;
 }
 
 int
@@ -272,8 +281,6 @@ used_look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 	for (i = 0; i < u->n && err == 0; i++)
 		if (u->fs[i].treated != TREATED_WHOLE)
 			err = used_judge(u, &u->fs[i], &l);
-	if ((how & FS_ORDER) == 0)
-		doubt_trees(u);
 	look_close(&l);
 	return err;
 }
