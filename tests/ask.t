@@ -235,6 +235,12 @@ usual()
 	    disk && ! at_terminal '' if=src of="$p1" && [[ $status = 0 ]]
 }
 it "does not ask about what is usual" usual
+lost_once()
+{
+	tabled && exits 0 "$pardd" if=src of="$d" map=m && says "this overwrites dos on $d" &&
+	    exits 0 "$pardd" if=src of="$d" map=m && does_not_say 'this overwrites'
+}
+it "does not say that a finished map overwrites anything" lost_once
 break_off()
 {
 	disk && snapshot && prompt of="$d" || return

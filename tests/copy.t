@@ -222,10 +222,11 @@ old_end()
 	exits 0 "$pardd" if=src of=dst "$@" && complete && cmp -n 100000 src dst &&
 	    "$blocks" check dst 100000 100000 200000 9
 }
-told='^pardd: note: dst was longer than the copy, and .* from byte 100000 .*oflag=trunc'
+told='^pardd: note: dst is longer than the copy, and .* from byte 100000 .*oflag=trunc'
 old_end_told()
 {
-	old_end "$@" && says "$told"
+	old_end "$@" && says "$told" && exits 0 "$pardd" -dv if=src of=dst "$@" &&
+	    grep -q '^note=dst is longer than the copy, and .* from byte 100000 ' out
 }
 it "says that the end of an old file is left" old_end_told
 it "does not say so where that was asked for" eval \

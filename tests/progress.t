@@ -57,6 +57,15 @@ rarely()
 	slow 128k 500 && copies 0 progress=3600 && does_not_say 'copying'
 }
 [[ $VARIANT != plain ]] || it "prints none before it is time" rarely
+background()
+{
+	slow 256k 300 && FAULTS=$rules LD_PRELOAD=$shim script -qefc \
+	    "bash -mc '$(printf '%q ' "$pardd" if=src of=dst bs=512 bpt=64 thr=1) $1 wait'" screen >/dev/null &&
+	    same src dst && grep -aq 'complete, flushed' screen && [[ $(grep -ac copying screen) = "$2" ]] ||
+	    fail "$(<screen)"
+}
+it "draws no line over the prompt while it is in the background" background '&' 0
+it "... but does in the foreground" background ';' 1
 lost()
 {
 	slow 128k 20000 'at=512+1024 fail=EIO' || return

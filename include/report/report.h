@@ -53,6 +53,13 @@ void report_known(FILE *, const struct map_totals *);
 const char *report_border(char *text, size_t room, const struct border *,
     bool begins);
 
+/*
+ * What stays in a target file that is longer than a copy of so many bytes.
+ * False if it is not longer, or that is meant.
+ */
+bool report_longer(const struct plan *, uint64_t length, char *text,
+    size_t room);
+
 /* The nth remark on the ends, in one sentence; false if there are no more. */
 bool report_remark(const struct plan *, unsigned n, char *text, size_t room);
 
@@ -63,8 +70,11 @@ bool report_remark(const struct plan *, unsigned n, char *text, size_t room);
 bool report_ask(const struct plan *, const struct map_totals *known,
     struct fault *f);
 
-/* Print what users should know before the first byte moves. */
-void report_begin(const struct plan *);
+/*
+ * Print what users should know before the first byte moves; "begun": a part was
+ * copied by an earlier run, so nothing is lost now.
+ */
+void report_begin(const struct plan *, bool begun);
 
 /*
  * io_uring is not available, because of err (an errno value).  With verbose=.

@@ -415,6 +415,10 @@ progress_draw(struct progress *pr, struct map *map, const struct tally *t)
 		pr->samples = 1;
 	}
 	pr->next = t->seconds + pr->interval;
+	if (pr->how == LIVE_LINE && print_background()) {
+		pr->drawn = pr->two = false;	/* the line is not ours now */
+		return;
+	}
 	if (!print_room())
 		return;
 	most = progress_width(pr);

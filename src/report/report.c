@@ -84,7 +84,7 @@ signs_note(const struct plan *p)
 
 /* Remarks on one of several targets; with the first one also on the source. */
 static void
-found_notes(const struct plan *p, bool first)
+found_notes(const struct plan *p, bool first, bool begun)
 {
 	char text[512];
 	unsigned n;
@@ -92,7 +92,8 @@ found_notes(const struct plan *p, bool first)
 	if (first)
 		span_note(&p->found->src, p->src, "source");
 	span_note(&p->found->dst, p->dst, "target");
-	signs_note(p);
+	if (!begun)
+		signs_note(p);
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
 		print(stderr, "pardd: note: %s", text);
 }
@@ -119,7 +120,7 @@ used_notes(const struct used *u)
 
 /* Remarks: surprising, but no reason to refuse. */
 static void
-report_notes(const struct plan *p)
+report_notes(const struct plan *p, bool begun)
 {
 	char name[NAME_MAX + 1];
 	struct usage use;
@@ -139,9 +140,9 @@ report_notes(const struct plan *p)
 		    "pardd: note: if= is missing, so this terminal is "
 		    "read; Ctrl-D ends it");
 	if (p->found != NULL)
-		found_notes(p, true);
+		found_notes(p, true, begun);
 	for (i = 0; p->each != NULL && i < p->targets; i++)
-		found_notes(&p->each[i], i == 0);
+		found_notes(&p->each[i], i == 0, begun);
 	if (p->used != NULL && p->used->leaves)
 		used_notes(p->used);
 	if (ranges_of_another(p))
@@ -150,10 +151,10 @@ report_notes(const struct plan *p)
 }
 
 void
-report_begin(const struct plan *p)
+report_begin(const struct plan *p, bool begun)
 {
 	if ((p->opts->status & SHOW_NONE) == 0)
-		report_notes(p);
+		report_notes(p, begun);
 	if (p->opts->verbose > 0)
 		report_plan(stderr, p);
 }

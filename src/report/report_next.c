@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "base/print.h"
 #include "base/shell.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "end/endpoint.h"
 #include "part/remarks.h"
+#include "report/report.h"
 
 typedef unsigned long long ull;
 
@@ -46,25 +46,15 @@ table_notes(const struct plan *p)
 	free(word);
 }
 
-/*
- * An existing file was overwritten from its beginning, and is longer than the
- * copy.
- */
+/* What is known only at the end of a stream; else it was a remark. */
 static void
 longer_note(const struct plan *p, struct outcome *out)
 {
-	const struct opts *o = p->opts;
-	const struct endpoint *dst = p->dst;
-	uint64_t end = round_up(map_totals(&out->map).end, p->pad);
+	char text[512];
 
-	if (dst->kind != END_FILE || dst->lim.part > 0 ||
-	    p->work == WORK_COMPARE || p->dst_off > 0 || p->counted ||
-	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
-	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
-		return;
-	print(stderr, "pardd: note: %s was longer than the copy, and what it "
-	    "holds from byte %llu on is old; oflag=trunc cuts it off",
-	    dst->name, (ull)end);
+	if (!p->bounded && report_longer(p, map_totals(&out->map).end, text,
+	    sizeof(text)))
+		print(stderr, "pardd: note: %s", text);
 }
 
 /* A copy without a map was stopped: how to continue without repeating it. */

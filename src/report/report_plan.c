@@ -203,6 +203,30 @@ hidden_remark(char *text, size_t room, const struct plan *p)
 }
 
 bool
+report_longer(const struct plan *p, uint64_t length, char *text, size_t room)
+{
+	const struct opts *o = p->opts;
+	const struct endpoint *dst = p->dst;
+	uint64_t end = round_up(length, p->pad);
+
+	if (dst->kind != END_FILE || dst->lim.part > 0 ||
+	    p->work == WORK_COMPARE || p->dst_off > 0 || p->counted ||
+	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
+	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
+		return false;
+	snprintf(text, room, "%s is longer than the copy, and what it holds "
+	    "from byte %llu on is old; oflag=trunc cuts it off", dst->name,
+	    (ull)end);
+	return true;
+}
+
+static void
+longer_remark(char *text, size_t room, const struct plan *p)
+{
+	report_longer(p, p->length, text, room);
+}
+
+bool
 report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 {
 	void (*const remark[])(char *, size_t, const struct plan *) = {
@@ -212,6 +236,8 @@ report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 		p->found->slip != SLIP_NONE ? slip_remark : NULL,
 		p->found->hidden.area > 0 || p->found->hidden.overlay > 0 ?
 		    hidden_remark : NULL,
+		p->bounded && report_longer(p, p->length, text, room) ?
+		    longer_remark : NULL,
 	};
 	size_t i;
 

@@ -211,8 +211,9 @@ static int
 run_start(struct job *job, bool again, struct fault *f)
 {
 	if (!again) {
-		report_begin(job->p);
 		job->before.had = map_totals(&job->map).finished;
+		report_begin(job->p, job->p->work == WORK_RESCUE &&
+		    job->before.had > 0);
 	}
 	thermometer_begin(job);
 	if (begin_lead(job, f) == 0)

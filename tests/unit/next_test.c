@@ -232,16 +232,20 @@ says_how_a_rescue_goes_on(void **state)
 static void
 says_what_is_old_in_a_file(void **state)
 {
-	static const char old[] = "pardd: note: a b.img was longer than the "
+	static const char old[] = "pardd: note: a b.img is longer than the "
 	    "copy, and what it holds from byte 4000000000 on is old; "
 	    "oflag=trunc cuts it off\n";
 	int i;
 
 	(void)state;
 	dst.geo.size = 4 * GB + 1;
+	p.bounded = true;		/* it was said before */
+	assert_string_equal(SAID(report_clone_notes(&p, &out)), "");
+	p.bounded = false;
 	assert_string_equal(SAID(report_clone_notes(&p, &out)), old);
 	for (i = 0; i < 10; i++) {
 		again();
+		p.bounded = false;
 		dst.geo.size = i == 0 ? -1 : i == 1 ? (int64_t)(4 * GB) :
 		    (int64_t)(4 * GB + 1);
 		dst.kind = i == 2 ? END_BLOCK : END_FILE;
