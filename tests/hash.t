@@ -339,6 +339,14 @@ for operand in hash=md5 manifest=m; do
 	it "refuses ${operand%=*}= with reflink=always" usage reflink= if=src of=dst \
 	    reflink=always $operand
 done
+private()
+{
+	"$blocks" make src 5000 && touch sums open && chmod 600 sums &&
+	    exits 0 "$pardd" if=src of=dst hash=md5 hashfile=sums &&
+	    exits 0 "$pardd" if=src of=dst hash=md5 hashfile=open &&
+	    [[ $(stat -c %a sums open) = $'600\n644' && -s sums ]] || fail "$(stat -c '%n %a' sums open)"
+}
+it "keeps a private hashfile= private" private
 it "refuses hashfile= alone" usage hashfile= if=src of=dst hashfile=sums
 
 # ------------------------------------------------------------------ hashfile=

@@ -110,6 +110,18 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 	return -1;
 }
 
+/* Nobody else may read what replaces a private file. */
+static int
+newfile_keep_private(const struct newfile *n)
+{
+	struct stat old, new;
+
+	if (fstatat(n->dir, n->base, &old, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    fstat(n->fd, &new) != 0 || (new.st_mode & ~old.st_mode & 0777) == 0)
+		return 0;
+	return fchmod(n->fd, new.st_mode & old.st_mode & 0777) == 0 ? 0 : errno;
+}
+
 /* Whether the locked file still has its temporary name. */
 static bool
 newfile_is_ours(const struct newfile *n)
@@ -186,6 +198,8 @@ newfile_hold(struct newfile *n, struct fault *f)
 			err = errno == EEXIST ? 0 : errno;
 		else if (temporary_locked(n->fd))
 			err = EWOULDBLOCK;
+		else
+			err = newfile_keep_private(n);
 	}
 	if (!n->held)
 		n->absent = !newfile_exists(n);
