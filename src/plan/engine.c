@@ -197,8 +197,9 @@ engine_choose(struct plan *p, struct fault *f)
 	set_threads(p);
 	p->engine_why = needs_threads(p);
 	if (p->engine_why != NULL && wanted)
-		return fault_set(f, STATUS_USAGE, "engine=async cannot be "
-		    "used here: %s", p->engine_why);
+		return fault_set(f, STATUS_USAGE, "%s cannot be used here: "
+		    "%s", (p->opts->engine & ENGINE_ASYNC) != 0 ?
+		    "engine=async" : "qd=", p->engine_why);
 	if (p->engine_why == NULL && !wanted)
 		p->engine_why = prefers_threads(p);
 	if (p->engine_why != NULL)

@@ -363,6 +363,8 @@ chooses_queues(void **state)
 	src.sync_why = "so";
 	assert_int_equal(plan(NULL, "engine=async", none), STATUS_USAGE);
 	says("engine=async cannot be used here: so");
+	assert_int_equal(plan(NULL, "qd=4", none), STATUS_USAGE);
+	says("qd= cannot be used here: so");
 	assert_int_equal(plan(NULL, none), 0);
 	assert_int_equal(p.queues, 0);
 }
