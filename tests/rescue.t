@@ -254,9 +254,9 @@ figure()
 }
 if [[ $VARIANT = plain ]]; then
 	it "meets few more errors than there are bad sectors before 99 % are there" figure single 11 104 17 202
-	it "... than areas, of all sizes" figure mixed 11 95
-	it "... than tracks, of a scratch" figure scratch 11 225
-	it "... than clusters" figure clusters 11 22 15 100
+	it "... than areas, of all sizes" figure mixed 11 72
+	it "... than tracks, of a scratch" figure scratch 11 155
+	it "... than clusters" figure clusters 11 26 15 100
 	it "seeks good data between bad ends no longer than it finds some" figure ends 11 5 13 21 15 24
 	it "tries for eight blocks of 512 that are one of 4096 once" figure 512e 17 42
 	[[ -z $LONG ]] ||
@@ -264,10 +264,10 @@ if [[ $VARIANT = plain ]]; then
 	it "meets an error no second time to see where it is" figure slowhead 17 4
 	it "is not kept busy by jumps where a disk rotates" figure rotating 11 31 16 20 17 60
 	it "does not take who waits behind a slow error for slow" figure seconds 11 8 17 16
-	it "foreshows where a dead head is next, of 256 times" figure dead64 11 560 15 788
+	it "foreshows where a dead head is next, of 256 times" figure dead64 11 530 15 788
 	if [[ -n $LONG ]]; then
 		it "... of 32 times" figure dead512 11 100 15 116
-		it "... where its tracks become shorter, of 341 times" figure zones 11 820 15 1043
+		it "... where its tracks become shorter, of 341 times" figure zones 11 790 15 1043
 	fi
 fi
 # In pass 4, which goes forwards, each worker reads alone.

@@ -16,6 +16,8 @@ struct gap {
 	uint64_t	 off, end;	/* bytes of the map */
 	bool		 front, back;	/* the neighbour on that side is good */
 	bool		 framed;	/* both neighbours are bad blocks */
+	double		 trust;	/* 1, less with each try in its middle that
+				 * failed */
 };
 
 /* Whether to take gaps without a good neighbour too. */

@@ -15,6 +15,7 @@ enum {
 	WARY = 256 << 10,	/* bytes of a piece where errors are rare */
 	MARK = 1 << 20,		/* bytes that are trimmed as one range */
 	SMALL_PART = 1000,	/* 1/SMALL_PART of the disk */
+	SEEK = 4,		/* pieces read at a time for each seek */
 };
 
 static const double slow_read = 1.0;	/* s: leave an area as slow as this */
@@ -173,10 +174,10 @@ caution_mark(const struct job *job)
 size_t
 caution_of_gap(struct job *job)
 {
-	size_t chunk = job->p->chunk;
+	size_t n = course_piece(&job->rescue->course, job->p->length,
+	    MIN(WARY, job->p->chunk));
 
-	return job->rescue->rotates ? chunk : course_piece(
-	    &job->rescue->course, job->p->length, MIN(WARY, chunk));
+	return job->rescue->rotates ? MIN(n * SEEK, job->p->chunk) : n;
 }
 
 void

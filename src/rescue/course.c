@@ -1,9 +1,10 @@
 /*
  * The course.  When a piece fails, all of it is out of reach until it is
- * trimmed, block by block.  So pieces are just small enough that less than a
- * hundredth of the data read is out of reach: the more errors, the smaller the
- * pieces.  Where errors are rare, pieces are large, because a bad area is met
- * twice if it lies in two pieces that are read at once.
+ * trimmed, block by block.  So pieces are so small that the data out of reach
+ * does not matter beside that read: the more errors, the smaller the pieces,
+ * down to a block, because what lies out of reach costs more errors later.
+ * Where errors are rare, pieces are large, because a bad area is met twice if
+ * it lies in two pieces that are read at once.
  *
  * After an error the pass jumps ahead, and twice as far if the jump lands in
  * another error.  The first jump is as long as the last bad area required, and
@@ -25,12 +26,13 @@
 #include "base/number.h"
 
 enum {
-	PIECE_LEAST = 32 << 10,	/* bytes */
+	PIECE_LEAST = 4 << 10,	/* bytes: a block of most disks */
 	PIECE_MOST = 256 << 10,
 	LARGE_MOST = 1 << 20,
-	JUMP_LEAST = 256 << 10,	/* bytes */
-	JUMP_SMALL = 64 << 10,	/* bytes, on a small disk */
-	LOST = 128,		/* 1/LOST may be out of reach, */
+	JUMP_LEAST = 16 << 10,	/* bytes */
+	JUMP_FIRST = 256 << 10,	/* bytes, before anything is known, */
+	JUMP_SMALL = 64 << 10,	/* on a small disk */
+	LOST = 256,		/* 1/LOST may be out of reach, */
 	LARGE_LOST = 1024,	/* 1/LARGE_LOST by larger pieces */
 	CALM = 3,		/* landings before less is tried */
 	PART = 8,		/* 1/PART is taken off a jump too short */
@@ -43,14 +45,14 @@ void
 course_begin(struct course *c, uint64_t length)
 {
 	uint64_t small = length / 400 > JUMP_SMALL ? length / 400 : JUMP_SMALL;
+	uint64_t first = MIN(JUMP_FIRST, small);
 
 	pthread_mutex_init(&c->lock, NULL);
-	c->least = MIN(JUMP_LEAST, small);
-	c->least -= c->least % PIECE_LEAST;
-	c->most = length / 100 > c->least ? length / 100 : c->least;
+	c->least = JUMP_LEAST;
+	c->enough = first - first % PIECE_LEAST;
+	c->most = length / 100 > c->enough ? length / 100 : c->enough;
 	c->most -= c->most % PIECE_LEAST;
 	c->areas = 0;
-	c->enough = c->least;
 	c->shorter = c->jump = c->far = c->landing = 0;
 	c->calm = 0;
 	c->part = PART;

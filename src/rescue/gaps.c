@@ -1,10 +1,11 @@
 /*
- * The gaps: a heap of what a pass has to read, the largest first, because that
- * yields most per error.  A gap is read from an end next to good data, and that
- * end is given up at its first error.  In a gap between two bad ends, a piece
- * in the middle is tried, as long as such tries succeed now and then; success
- * makes two gaps, each with a good end.  Gaps between two known bad blocks come
- * last: a dead area begins and ends there.
+ * The gaps: a heap of what a pass has to read, first what promises most for an
+ * error: the largest, but for those in which tries have failed.  A gap is read
+ * from an end next to good data, and that end is given up at its first error.
+ * In a gap between two bad ends, a piece in the middle is tried, as long as
+ * such tries succeed now and then; success makes two gaps, each with a good
+ * end.  Gaps between two known bad blocks come last: a dead area begins and
+ * ends there.
  *
  * Before everything left is read block by block, each large gap is tried once,
  * whatever the others were like.  Otherwise good data between two bad areas
@@ -25,6 +26,9 @@ enum {
 	PATIENCE = 6,		/* failed tries in the middle allowed, plus */
 	WORTH = 2,		/* as many for each success */
 };
+
+static const double probe_loss = .45;	/* of what a gap promises, with each
+					 * try that failed in it */
 
 void
 gaps_begin(struct gaps *g, unsigned parts)
@@ -47,10 +51,21 @@ gap_rank(const struct gap *g)
 	return g->front || g->back ? 2 : !g->framed;
 }
 
+/*
+ * What a gap promises: its length; and less with each try in its middle that
+ * failed.  Otherwise one giant dead area would be tried again and again while
+ * what was skipped elsewhere, and can be read, waits.
+ */
+static double
+gap_promise(const struct gap *g)
+{
+	return (double)(g->end - g->off) * g->trust;
+}
+
 static bool
 gap_larger(const struct gap *a, const struct gap *b)
 {
-	uint64_t x = a->end - a->off, y = b->end - b->off;
+	double x = gap_promise(a), y = gap_promise(b);
 
 	if (gap_rank(a) != gap_rank(b))
 		return gap_rank(a) > gap_rank(b);
@@ -140,7 +155,7 @@ gap_of(const struct seg *seg, size_t n, size_t i)
 
 	return (struct gap){ seg[i].off, seg[i].off + seg[i].len,
 		gap_harmless(before), gap_harmless(behind),
-		before == BAD && behind == BAD };
+		before == BAD && behind == BAD, 1 };
 }
 
 /*
@@ -257,6 +272,7 @@ give_halves(struct gaps *g, struct gap below, struct gap above, bool good)
 	g->won += good;
 	g->lost += !good;
 	below.back = above.front = good;
+	below.trust = above.trust = good ? 1 : below.trust * probe_loss;
 	err = gaps_push(g, below);
 	return err != 0 ? err : gaps_push(g, above);
 }
@@ -266,11 +282,11 @@ gaps_give(struct gaps *g, const struct gap *gap, const struct seg *piece,
     bool good, bool tried)
 {
 	struct gap below = { gap->off, piece->off, gap->front, false,
-		gap->framed };
+		gap->framed, gap->trust };
 	struct gap above = { piece->off + piece->len, gap->end, false,
-		gap->back, gap->framed };
+		gap->back, gap->framed, gap->trust };
 	struct gap same = { .off = piece->off,
-		.end = piece->off + piece->len };
+		.end = piece->off + piece->len, .trust = 1 };
 	int err;
 
 	pthread_mutex_lock(&g->lock);

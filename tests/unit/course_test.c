@@ -28,8 +28,8 @@ jump(struct course *c)
 }
 
 /*
- * What is lost from sight, a piece for each area, is less than a hundredth of
- * the way; by large pieces a thousandth.
+ * What is lost from sight, a piece for each area, is 1/256 of the way; by large
+ * pieces a thousandth.  A piece has a block at least.
  */
 static void
 pieces(void **state)
@@ -41,16 +41,16 @@ pieces(void **state)
 	} cases[] = {
 		{ 0, 0, MIB, MIB },		/* nothing is bad yet */
 		{ 0, 60 * gib, MIB, MIB },
-		{ 1, 0, MIB, 32 * KIB },
-		{ 1, 8 * MIB, MIB, 64 * KIB },
-		{ 1, 25 * MIB, MIB, 192 * KIB },
-		{ 1, 32 * MIB, MIB, 256 * KIB },
+		{ 1, 0, MIB, 4 * KIB },
+		{ 1, 8 * MIB, MIB, 32 * KIB },
+		{ 1, 25 * MIB, MIB, 100 * KIB },
+		{ 1, 64 * MIB, MIB, 256 * KIB },
 		{ 1, 511 * MIB, MIB, 256 * KIB },
 		{ 1, 512 * MIB, MIB, 512 * KIB },
 		{ 1, 60 * gib, MIB, MIB },
 		{ 1, 60 * gib, 768 * KIB, 768 * KIB },
 		{ 1, gib, 4 * KIB, 4 * KIB },	/* bpt= */
-		{ 80, gib, MIB, 96 * KIB },
+		{ 80, gib, MIB, 48 * KIB },
 		{ 300, 64 * gib, MIB, 256 * KIB },
 	};
 	struct course c;
@@ -76,11 +76,11 @@ each_bad_piece_is_an_area(void **state)
 	course_begin(&c, gib);
 	assert_int_equal(course_piece(&c, 0, MIB), MIB);
 	jump(&c);
-	assert_int_equal(course_piece(&c, 8192 * KIB, MIB), 64 * KIB);
-	jump(&c);
 	assert_int_equal(course_piece(&c, 8192 * KIB, MIB), 32 * KIB);
+	jump(&c);
+	assert_int_equal(course_piece(&c, 8192 * KIB, MIB), 16 * KIB);
 	course_forgive(&c);
-	assert_int_equal(course_piece(&c, 8192 * KIB, MIB), 64 * KIB);
+	assert_int_equal(course_piece(&c, 8192 * KIB, MIB), 32 * KIB);
 	course_end(&c);
 }
 
@@ -170,7 +170,23 @@ forgets_a_large_area(void **state)
 	for (i = 0; i < 80; i++)
 		errors += cross(&c, 1);
 	assert_in_range(errors, 80, 80);
-	assert_in_range(jump(&c), 256 * KIB, MIB);
+	assert_in_range(jump(&c), 16 * KIB, 256 * KIB);
+	course_end(&c);
+}
+
+/* Where areas are small, less and less is jumped over. */
+static void
+learns_how_near(void **state)
+{
+	struct course c;
+	unsigned i;
+
+	(void)state;
+	where = 0;
+	course_begin(&c, 64 * gib);
+	for (i = 0; i < 40; i++)
+		cross(&c, 1);
+	assert_int_equal(jump(&c), 16 * KIB);
 	course_end(&c);
 }
 
@@ -212,6 +228,7 @@ main(void)
 		cmocka_unit_test(jumps_grow),
 		cmocka_unit_test(learns_how_far),
 		cmocka_unit_test(forgets_a_large_area),
+		cmocka_unit_test(learns_how_near),
 		cmocka_unit_test(no_jump_beyond_a_hundredth),
 		cmocka_unit_test(no_jump_beyond_a_hundredth_after_a_large_area),
 	};

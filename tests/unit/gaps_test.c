@@ -222,6 +222,33 @@ gives_a_dead_one_up(void **state)
 	map_free(&truth);
 }
 
+/* A giant one that is dead does not keep others waiting that are smaller. */
+static void
+tries_elsewhere(void **state)
+{
+	struct map map = fresh();
+	struct gaps g;
+	struct gap gap;
+	struct seg s;
+	unsigned i;
+
+	(void)state;
+	gaps_begin(&g, 4);
+	mark(&map, 0, 64, UNTRIMMED);
+	mark(&map, 7000, 7064, UNTRIMMED);
+	mark(&map, 8128, 8192, UNTRIMMED);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, HOPEFUL_INNER), 0);
+	for (i = 0; i < 4; i++) {
+		assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
+		if (s.off > 7000 * KIB)
+			break;
+		assert_int_equal(gaps_give(&g, &gap, &s, false, true), 0);
+	}
+	assert_in_range(i, 1, 3);
+	gaps_end(&g);
+	map_free(&map);
+}
+
 /* However many are dead, each is tried, but for the small ones. */
 static void
 tries_each(void **state)
@@ -312,6 +339,7 @@ main(void)
 		cmocka_unit_test(up_to_an_error),
 		cmocka_unit_test(between_bad_ends),
 		cmocka_unit_test(gives_a_dead_one_up),
+		cmocka_unit_test(tries_elsewhere),
 		cmocka_unit_test(tries_each),
 		cmocka_unit_test(trimmed_ones),
 		cmocka_unit_test(read_again),
