@@ -151,6 +151,17 @@ put_back()
 	    refuses 'was written to since map was saved, or put back to an older state' && same dst older
 }
 it "... or put back to an older state" put_back
+# undated FROM COUNT ZEROS MAP...: of what a map without a time calls finished COUNT times 32 KiB are missing;
+# the 64 KiB at ZEROS are zeros
+undated()
+{
+	stuff 16M && dd if=/dev/zero of=src bs=64K seek="$3" count=1 conv=notrunc status=none && cp src all &&
+	    printf '%s\n' "${@:4}" >map && dd if=dst of=all bs=32K skip="$1" seek="$1" count="$2" conv=notrunc \
+	    status=none && cp all dst && refuses 'finished, but dst differs there'
+}
+it "... or the map of a killed run, or of ddrescue, that says no time" undated 509 1 0 '0xFF0000 ? 1' '0 0xFF0000 +'
+it "... which went backwards" undated 8 1 0 '0x40000 ? 2' '0 0x10000 +' '0x10000 0x30000 ?' '0x40000 0xFC0000 +'
+it "... behind zeros" undated 504 4 254 '0xFF0000 ? 1' '0 0xFF0000 +'
 # A run that is killed while it writes leaves nothing to go by, also after one that ended.
 killed_later()
 {

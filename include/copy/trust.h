@@ -37,9 +37,11 @@ struct agreed {			/* equal blocks of both ends, not zeros */
 
 /*
  * The same for blocks that the map calls finished, at both ends; *a lists those
- * that agreed.  stop may be NULL; once it is set, no more are read.
+ * that agreed.  pos is the byte of the copy where the last run stood, or
+ * NOWHERE if nothing can be missing that came last: blocks around it are read
+ * first.  stop may be NULL; once it is set, no more are read.
  */
-int trust_map(const struct plan *, struct map *, const atomic_bool *stop,
-    struct agreed *a, struct fault *f);
+int trust_map(const struct plan *, struct map *, uint64_t pos,
+    const atomic_bool *stop, struct agreed *a, struct fault *f);
 
 #endif

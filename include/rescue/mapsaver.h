@@ -58,6 +58,12 @@ void mapsaver_forget(const struct mapsaver *, const struct plan *);
 int mapsaver_look(const struct plan *, struct map_totals *, struct fault *f);
 
 /*
+ * The byte of the copy where the loaded map stood; NOWHERE if the target has
+ * the date that the map says, so that nothing of it is missing.
+ */
+uint64_t mapsaver_stood(const struct mapsaver *, const struct plan *);
+
+/*
  * Start and stop the thread that saves the map every mapinterval= seconds, and
  * at once when the copy is being stopped.  For the lead.  If it cannot be
  * started, the copy is stopped.

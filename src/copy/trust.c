@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/bytes.h"
 #include "base/number.h"
@@ -22,6 +23,8 @@ enum {
 	RANGES = 8,		/* this many right ranges of a base suffice */
 	BLOCK = 4096,		/* bytes of a place; at least the source's
 				 * block */
+	FAR = 24,		/* places on each side of where a pass stood */
+	TELLING = 3,		/* of these suffice, if they are not zeros */
 	UNREADABLE = 2,		/* failed reads after which a source is left
 				 * alone */
 };
@@ -226,25 +229,60 @@ trust_unchanged(const struct plan *p, struct digest_table *digests,
 /* --- map= --------------------------------------------------------------- */
 
 /*
+ * Turn the finished bytes with these numbers, in order, into their places in
+ * the copy.  Returns how many there are.
+ */
+static size_t
+finished_places(struct map *map, uint64_t *at, size_t n)
+{
+	struct seg s = { .len = 0 };
+	uint64_t passed = 0;
+	size_t i = 0;
+
+	while (i < n && map_next(map, s.off + s.len, FINISHED, &s)) {
+		for (; i < n && at[i] < passed + s.len; i++)
+			at[i] = s.off + at[i] - passed;
+		passed += s.len;
+	}
+	return i;
+}
+
+/*
  * Choose places of "size" bytes, evenly spread over the finished ranges.
  * Returns how many there are.
  */
 static size_t
 trust_spread(struct map *map, size_t size, uint64_t *at)
 {
-	uint64_t step = map_totals(map).finished / PLACES, passed = 0;
-	uint64_t next = 0;
-	struct seg s = { .len = 0 };
-	size_t n = 0;
+	uint64_t step = MAX(map_totals(map).finished / PLACES, size);
+	size_t n;
 
-	if (step < size)
-		step = size;
-	while (n < PLACES && map_next(map, s.off + s.len, FINISHED, &s)) {
-		for (; n < PLACES && next < passed + s.len; next += step)
-			at[n++] = s.off + next - passed;
-		passed += s.len;
+	for (n = 0; n < PLACES; n++)
+		at[n] = n * step;
+	return finished_places(map, at, n);
+}
+
+/*
+ * Choose places on both sides of "pos", where a pass stood: FAR before it, the
+ * nearest last, and those that there are of FAR behind it.  Each is twice as
+ * far away as the one before; NOWHERE: there is none.
+ */
+static void
+trust_around(struct map *map, uint64_t pos, size_t size, uint64_t *at)
+{
+	struct seg s = { .len = 0 };
+	uint64_t before = 0;
+	size_t i;
+
+	while (map_next(map, s.off + s.len, FINISHED, &s) && s.off < pos)
+		before += MIN(s.len, pos - s.off);
+	for (i = 0; i < FAR; i++) {
+		at[FAR - 1 - i] = before - MIN(before, (uint64_t)size << i);
+		at[FAR + i] = before + ((uint64_t)size << i) - size;
 	}
-	return n;
+	for (i = finished_places(map, at, (size_t)2 * FAR); i < (size_t)2 * FAR;
+	    i++)
+		at[i] = NOWHERE;
 }
 
 /* The finished part of the block at off, in the grid of the copy. */
@@ -274,6 +312,8 @@ struct pair {			/* both ends, and the results so far */
 	struct look	 src, dst;
 	struct agreed	*alike;
 	unsigned	 unreadable;	/* places of the source, so far */
+	uint64_t	 seen[2 * FAR];	/* the first places, and how many */
+	size_t		 seens;
 };
 
 /* Note the first whole sector that both ends have, and that is not zeros. */
@@ -312,30 +352,72 @@ pair_agrees(struct pair *t, const struct plan *p, const struct seg *s)
 	return true;
 }
 
+/* Compare the block at a place; false if it differs, which *f says. */
+static bool
+pair_compare(struct pair *t, const struct plan *p, struct map *map, uint64_t at,
+    size_t size, struct fault *f)
+{
+	struct seg s = block_at(map, at, size);
+	size_t i;
+
+	if (s.len == 0)
+		return true;
+	for (i = 0; i < t->seens; i++)
+		if (t->seen[i] == s.off)
+			return true;
+	if (t->seens < sizeof(t->seen) / sizeof(t->seen[0]))
+		t->seen[t->seens++] = s.off;
+	if (pair_agrees(t, p, &s))
+		return true;
+	refuse_map(p, &s, f);
+	return false;
+}
+
+/*
+ * Compare what was finished last: if the target was put back to an older state,
+ * that is missing.  It lies before or behind where the last pass stood.
+ */
+static bool
+trust_last(struct pair *t, const struct plan *p, struct map *map, uint64_t pos,
+    size_t size, struct fault *f)
+{
+	uint64_t at[2 * FAR];
+	size_t i, side, first;
+
+	trust_around(map, pos, size, at);
+	for (side = 0; side < 2; side++) {
+		first = t->alike->n;
+		for (i = 0; i < FAR && t->alike->n < first + TELLING &&
+		    t->unreadable < UNREADABLE; i++)
+			if (!pair_compare(t, p, map, at[side == 0 ?
+			    FAR - 1 - i : FAR + i], size, f))
+				return false;
+	}
+	return true;
+}
+
 int
-trust_map(const struct plan *p, struct map *map, const atomic_bool *stop,
-    struct agreed *a, struct fault *f)
+trust_map(const struct plan *p, struct map *map, uint64_t pos,
+    const atomic_bool *stop, struct agreed *a, struct fault *f)
 {
 	size_t size = p->block > BLOCK ? p->block : BLOCK, n, i;
 	uint64_t at[PLACES];
 	struct pair t = { .alike = a };
-	struct seg s;
-	int failed = 0;
+	bool same;
 
 	a->n = 0;
 	n = trust_spread(map, size, at);
 	if (n == 0 || !trust_open_target(&t.dst, p, size) ||
 	    !look_at_source(&t.src, p, size))
 		n = 0;
+	same = n == 0 || pos == NOWHERE || (stop != NULL && *stop) ||
+	    trust_last(&t, p, map, pos, size, f);
 	for (i = 0; i < PLACES && a->n < TRUST_BLOCKS && t.unreadable <
-	    UNREADABLE && failed == 0 && (stop == NULL || !*stop); i++) {
-		if (trust_place(i, n) == n)
-			continue;
-		s = block_at(map, at[trust_place(i, n)], size);
-		if (s.len > 0 && !pair_agrees(&t, p, &s))
-			failed = refuse_map(p, &s, f);
-	}
+	    UNREADABLE && same && (stop == NULL || !*stop); i++)
+		if (trust_place(i, n) != n)
+			same = pair_compare(&t, p, map, at[trust_place(i, n)],
+			    size, f);
 	look_end(&t.src);
 	look_end(&t.dst);
-	return failed;
+	return same ? 0 : -1;
 }

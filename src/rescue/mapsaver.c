@@ -511,6 +511,14 @@ mapsaver_find(const struct job *job, struct fault *f)
 	    base_of(path));
 }
 
+uint64_t
+mapsaver_stood(const struct mapsaver *ms, const struct plan *p)
+{
+	uint64_t pos = ms->file.pos;
+
+	return ms->dated ? NOWHERE : pos - MIN(pos, p->src_off);
+}
+
 int
 mapsaver_look(const struct plan *p, struct map_totals *t, struct fault *f)
 {
@@ -527,7 +535,8 @@ mapsaver_look(const struct plan *p, struct map_totals *t, struct fault *f)
 	    mapsaver_lock(&ms, p->opts->map, false, f) == 0)
 		failed = maploader_load(&ms, p, &map, f);
 	if (failed == 0)
-		failed = trust_map(p, &map, NULL, &agreed, f);
+		failed = trust_map(p, &map, mapsaver_stood(&ms, p), NULL,
+		    &agreed, f);
 	*t = map_totals(&map);
 	map_free(&map);
 	mapsaver_free(&ms);

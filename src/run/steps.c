@@ -67,7 +67,8 @@ rescue_trust(struct job *job, struct fault *f)
 	struct agreed a;
 	size_t i;
 
-	if (trust_map(job->p, &job->map, &job->stop, &a, f) != 0)
+	if (trust_map(job->p, &job->map, mapsaver_stood(&job->rescue->mapsaver,
+	    job->p), &job->stop, &a, f) != 0)
 		return false;
 	t = map_totals(&job->map);
 	job->junk.errors = t.bad + t.failed > 0;

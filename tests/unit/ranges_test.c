@@ -449,30 +449,30 @@ a_map_is_trusted(void **state)
 
 	(void)state;
 	o.map = "map";
-	assert_int_equal(trust_map(&p, &job.map, &stop, &a, &f), 0);
+	assert_int_equal(trust_map(&p, &job.map, 0, &stop, &a, &f), 0);
 	assert_int_equal(a.n, 0);		/* nothing is finished */
 	map_set(&job.map, CHUNK, 20 * CHUNK, FINISHED);
 	map_set(&job.map, 30 * CHUNK + 512, 512, FINISHED);
-	assert_int_equal(trust_map(&p, &job.map, NULL, &a, &f), 0);
+	assert_int_equal(trust_map(&p, &job.map, NOWHERE, NULL, &a, &f), 0);
 	assert_true(a.n > 0);
 	stop = true;
-	assert_int_equal(trust_map(&p, &job.map, &stop, &a, &f), 0);
+	assert_int_equal(trust_map(&p, &job.map, 0, &stop, &a, &f), 0);
 	assert_int_equal(a.n, 0);
 	stop = false;
 	/* where neither can be read nothing is proven */
 	disk.lost = 2 * CHUNK;
-	assert_int_equal(trust_map(&p, &job.map, &stop, &a, &f), 0);
+	assert_int_equal(trust_map(&p, &job.map, 0, &stop, &a, &f), 0);
 	disk.attach_err = EIO;
-	assert_int_equal(trust_map(&p, &job.map, &stop, &a, &f), 0);
+	assert_int_equal(trust_map(&p, &job.map, 0, &stop, &a, &f), 0);
 	assert_int_equal(a.n, 0);
 	disk.attach_err = 0;
 	target.attach_err = EIO;
-	assert_int_equal(trust_map(&p, &job.map, &stop, &a, &f), 0);
+	assert_int_equal(trust_map(&p, &job.map, 0, &stop, &a, &f), 0);
 	target.attach_err = 0;
 	memset(buf, 'x', CHUNK);
 	fill(&target, 30 * CHUNK, buf, CHUNK);
 	map_set(&job.map, 0, 30 * CHUNK, UNTRIED);
-	assert_int_equal(trust_map(&p, &job.map, &stop, &a, &f), -1);
+	assert_int_equal(trust_map(&p, &job.map, 0, &stop, &a, &f), -1);
 	assert_non_null(strstr(f.text, "map calls byte 1966592 of disk "
 	    "finished, but target differs there"));
 }
