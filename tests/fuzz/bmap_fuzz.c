@@ -60,7 +60,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r.x = expat;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (bmap_parse(&r, "fuzz", text, size, &f) == 0 &&
+	if (bmap_parse(&r, "fuzz", text, &f) == 0 &&
 	    check_own(&r, "fuzz", text, &f) == 0) {
 		fuzz_taken++;
 		sound(&m);

@@ -68,6 +68,13 @@ command_tell(struct command *c, int ms, char *text, size_t room)
 	return true;
 }
 
+unsigned
+command_end_left(const struct command *c)
+{
+	(void)c;
+	return 0;
+}
+
 void
 command_end(struct command *c, bool stuck)
 {
