@@ -443,6 +443,17 @@ qemu-img create -f qcow2 sda.qcow2 500G
 qemu-nbd --fork -k /run/q.sock -f qcow2 sda.qcow2
 pardd if=/dev/sda of='nbd+unix:///?socket=/run/q.sock' oflag=sparse
 EOT
+one_word()
+{
+	"$blocks" make disk.img 4M && qemu-img create -q -f qcow2 disk.qcow2 4M &&
+	    exits 0 "$pardd" if=disk.img of='[ qemu-nbd -f qcow2 disk.qcow2 ]' &&
+	    exits 0 "$pardd" if='[ qemu-nbd -r -f qcow2 disk.qcow2 ]' of=back && cmp back disk.img &&
+	    truncate -s 4M other.img && exits 0 "$pardd" if=back of='[ nbdkit file other.img ]' && cmp back other.img
+}
+together "has servers serve a run alone" one_word 'can_nbd && command -v qemu-nbd && command -v nbdkit' <<'EOT'
+if='[ qemu-nbd -r -f qcow2 disk.qcow2 ]'
+of='[ nbdkit file disk.img ]'
+EOT
 increment()
 {
 	"$blocks" make old 12M && qemu-img convert -q -O qcow2 old vm.qcow2 && in_turn "${@:1:3}" &&

@@ -149,7 +149,7 @@ disks()
 	    has 'WILL BE LOST: dos table, 1 ext4 "backup" 31 MB, 2 unknown 21 MB \(in part\)' &&
 	    grep -Eq '^Source  \[\.?1-*2-*3-*\.*\] 42 MB$' out && grep -Eq '^Target  \[1-*2-*\.*\] 67 MB$' out &&
 	    has 'Note the backup GPT will not be at the end of the disk; to move it there' &&
-	    grep -q " sgdisk -e $dst\$" out && narrow 40 if="$src" of="$dst" && grep -q " sgdisk -e $dst\$" out
+	    grep -q " sfdisk --relocate gpt-bak-std $dst\$" out && narrow 60 if="$src" of="$dst" && grep -q " sfdisk --relocate gpt-bak-std $dst\$" out
 }
 between()
 {

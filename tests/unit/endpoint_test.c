@@ -184,7 +184,7 @@ is_read_in_order_where_its_size_is_not_real(void **state)
 	deny("open", 0, 1, EACCES);		/* when it is looked at */
 	deny("open", 0, 1, EACCES);
 	opened(SOURCE, 0);
-	assert_ptr_equal(end.be, &file_backend);
+	assert_ptr_equal(end.be, &stream_backend);
 	closed();
 	kernel.fs = PROC_SUPER_MAGIC;
 	opened(SOURCE, 0);

@@ -128,7 +128,8 @@ set_up(void **state)
 	(void)state;
 	memset(&end, 0, sizeof(end));
 	for (i = 0; i < LENGTH; i++)
-		from[i] = (unsigned char)(1 + i / SECTOR % 200);
+		from[i] = (unsigned char)(i % SECTOR == 0 ?
+		    201 + i / SECTOR / 200 : 1 + i / SECTOR % 200);
 	begin_disk(&disk, "disk", &ends, SECTOR, LENGTH / SECTOR);
 	begin_disk(&target, "target", &ends, SECTOR, LENGTH / SECTOR);
 	o = (struct opts){ .retries = 0, .mends = -1 };
@@ -165,6 +166,7 @@ begin(void)
 	pthread_mutex_init(&job.order, NULL);
 	assert_int_equal(map_init(&job.map, LENGTH, CHUNK, 0), 0);
 	map_pass(&job.map, UNTRIED, false);
+	assert_int_equal(junk_begin(&job.junk, true), 0);
 	*w = (struct worker){ .job = &job, .buf = aligned_alloc(4096, p.room) };
 	assert_int_equal(lane_attach(&w->src, p.src, 0, -1), 0);
 	assert_int_equal(lane_attach(&w->dst, p.dst, 0, -1), 0);
@@ -189,6 +191,7 @@ finish(void)
 			assert_int_equal(s, UNTRIED);
 	}
 	free(job.worker[0].buf);
+	junk_end(&job.junk);
 	map_free(&job.map);
 	pthread_mutex_destroy(&job.first);
 	pthread_mutex_destroy(&job.order);
