@@ -132,3 +132,13 @@ if command -v qemu-img qemu-nbd >/dev/null; then
 else
 	skip "no qemu-img, or no qemu-nbd" "... and for a qcow2 image"
 fi
+# The usual wipe: random bytes have no end, and the disk has.
+wiped()
+{
+	"$blocks" make disk 2M 7 && cp disk was && loop disk && exits 0 "$pardd" if="$1" of="$dev" && complete &&
+	    says '^2097152 bytes' && [[ $(cmp -l disk was | wc -l) -gt 2000000 ]]
+}
+for source in /dev/urandom /dev/random /dev/zero; do
+	it "fills a disk from $source, and ends with it" wiped "$source"
+	it "... refuses to fill a file from there" usage 'has no end: give count=' if="$source" of=file
+done

@@ -24,6 +24,8 @@
 enum {				/* minors of MEM_MAJOR */
 	MINOR_NULL = 3,
 	MINOR_ZERO = 5,
+	MINOR_RANDOM = 8,
+	MINOR_URANDOM = 9,
 };
 
 /*
@@ -161,6 +163,9 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 	if (strncmp(drivers, "nvme", 4) == 0)
 		return no_nvme(ep, f);
 	ep->be = &stream_backend;
+	ep->is.endless = ep->spec.role == SOURCE &&
+	    (st->st_rdev == makedev(MEM_MAJOR, MINOR_RANDOM) ||
+	    st->st_rdev == makedev(MEM_MAJOR, MINOR_URANDOM));
 	return 0;
 }
 
