@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/escape.h"
 #include "base/number.h"
@@ -582,6 +583,9 @@ list_print(FILE *out, bool json, struct fault *f)
 	if (failed == 0 && (json ? print_json(out, list) :
 	    print_disks(out, list)) != 0)
 		failed = fault_errno(f, ENOMEM, "--list");
+	if (failed == 0 && !json && access("/run/udev/data", F_OK) != 0)
+		list_fold(out, "No udev runs here, so file systems are not "
+		    "known; -d shows those of a disk.", 0);
 	list_free(list);
 	return failed;
 }
