@@ -1127,6 +1127,17 @@ parts()
 	    "$blocks" make p 2M && dd if=p of=src bs=1M seek=1 conv=notrunc status=none &&
 	    serve a -r file src && copy 0 if="$uri" ipart=1 of=new && complete && same p new
 }
+# The command for the backup GPT names no disk that is not here.
+used_there()
+{
+	local n='^pardd: note: who else uses .* cannot be known from here'
+	"$blocks" make src 2M && truncate -s 2M dst && copy 0 if=src of='[ nbdkit -s file dst ]' && says "$n" &&
+	    copy 0 status=none if=src of='[ nbdkit -s file dst ]' && ! grep -q note: err && copy 0 if='[ nbdkit -s file dst ]' of=new &&
+	    ! grep -q 'who else' err && printf 'label: gpt\n' | sfdisk -q src >said 2>&1 && truncate -s 4M dst &&
+	    copy 0 if=src of='[ nbdkit -s file dst ]' && says "$n" && says ': sfdisk --relocate gpt-bak-std DISK$' &&
+	    copy 0 -d if=src of='[ nbdkit -s file dst ]' && ! grep -q 'gpt-bak-std \[' out && grep -q 'gpt-bak-std DISK$' out
+}
 if command -v sfdisk >/dev/null; then
 	it "copies one partition of an export" parts
+	it "says before a copy that users of an export cannot be known" used_there
 fi

@@ -266,18 +266,18 @@ busy_put(const struct sheet *s, const struct plan *p)
 static void
 remarks_put(const struct sheet *s, const struct plan *p)
 {
-	char text[REMARK / 4], again[96];
+	const char *disk = report_disk_name(p->dst);
+	char text[REMARK / 4];
 	unsigned n;
 
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
 		page_told(s, "Note", "%s", text);
 	odd_put(s, &p->found->src, "source");
 	odd_put(s, &p->found->dst, "target");
-	wording_name(again, sizeof(again), p->dst, NAME);
 	if (p->found->backup_astray)
 		page_advice(s, "Note", "the backup GPT will not be at the end "
 		    "of the disk; to move it there afterwards: ",
-		    report_gpt_tool(p), again);
+		    report_gpt_tool(p), strlen(disk) <= NAME ? disk : "DISK");
 	if (p->found->table_sector > 0)
 		page_told(s, "Note",
 		    "the partition table counts in sectors of "

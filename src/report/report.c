@@ -82,6 +82,21 @@ signs_note(const struct plan *p)
 	    p->dst->lim.within, p->dst->name);
 }
 
+/*
+ * What is mounted in another machine is refused there only.  A Ceph image that
+ * a client has open is refused: the cluster knows.
+ */
+static void
+elsewhere_note(const struct endpoint *dst)
+{
+	if (!dst->is.remote || dst->kind == END_RBD)
+		return;
+	print(stderr, dst->kind == END_ISCSI ? "pardd: note: only users of %s "
+	    "that registered with it are known; elsewhere it may be mounted" :
+	    "pardd: note: who else uses %s cannot be known from here; where it "
+	    "lies it may be mounted", dst->name);
+}
+
 /* Remarks on one of several targets; with the first one also on the source. */
 static void
 found_notes(const struct plan *p, bool first, bool begun)
@@ -92,6 +107,7 @@ found_notes(const struct plan *p, bool first, bool begun)
 	if (first)
 		span_note(&p->found->src, p->src, "source");
 	span_note(&p->found->dst, p->dst, "target");
+	elsewhere_note(p->dst);
 	if (!begun)
 		signs_note(p);
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)

@@ -25,12 +25,20 @@ report_gpt_tool(const struct plan *p)
 	    "sfdisk --relocate gpt-bak-std " : "sgdisk -e ";
 }
 
+const char *
+report_disk_name(const struct endpoint *ep)
+{
+	return (ep->kind == END_BLOCK || ep->kind == END_FILE) &&
+	    !ep->is.inherited ? ep->name : "DISK";
+}
+
 /* What must be done to a clone before it can be used. */
 static void
 table_notes(const struct plan *p)
 {
 	const struct remarks *found = p->found;
-	char *word = found != NULL ? shell_word(p->dst->name) : NULL;
+	char *word = found != NULL ?
+	    shell_word(report_disk_name(p->dst)) : NULL;
 
 	if (word != NULL && found->backup_astray)
 		print(stderr, "pardd: note: %s is %s than the source, so the "

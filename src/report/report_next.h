@@ -17,6 +17,12 @@ void report_clone_notes(const struct plan *, struct outcome *);
 const char *report_gpt_tool(const struct plan *);
 
 /*
+ * The name by which such a command finds the disk; DISK if there is none here,
+ * or it is no block device: then the reader knows it.  Owned by the endpoint.
+ */
+const char *report_disk_name(const struct endpoint *);
+
+/*
  * Print how to continue; if a person is there, also how to use the copy.  With
  * status=none only what a block has that cannot be read.
  */
