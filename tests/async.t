@@ -46,7 +46,7 @@ refusals()
 {
 	"$blocks" make src 16M && mkfifo pipe &&
 	    usage 'engine=async.*stream' if=src of=/dev/full engine=async &&
-	    usage 'engine=async.*stream' if=src of=/dev/full qd=4 &&
+	    usage 'qd=.*stream' if=src of=/dev/full qd=4 &&
 	    usage 'engine=async.*rescue' if=src of=dst map=map engine=async &&
 	    usage 'one word' if=src of=dst engine=async,threads &&
 	    usage qd= if=src of=dst engine=threads qd=4 &&

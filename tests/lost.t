@@ -282,8 +282,8 @@ gone_on_blank()
 	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 &&
 	    says "reading $2: zeros, as" && "${@:3}"
 }
-it "... that a run before has met" gone_on_blank 17 "32768 bytes at byte 1048576" honest
-it "... at the end, too" gone_on_blank 18 "950272 bytes at byte 1081344" is "?" 1081344+950272
+it "... that a run before has met" gone_on_blank 17 "4096 bytes at byte 1048576" honest
+it "... at the end, too" gone_on_blank 18 "978944 bytes at byte 1052672" is "?" 1052672+978944
 # Killed when zeros were confirmed once, and more have followed: the map has the first; saved later, all.
 doubted()
 {
@@ -296,7 +296,7 @@ doubted()
 	wait $!
 	is + "0+$3"
 }
-it "has nothing that is in doubt in its map when it is killed" doubted 7 0 1081344
+it "has nothing that is in doubt in its map when it is killed" doubted 7 0 1052672
 it "... but what was confirmed by then" doubted 0 300 1998848
 # true_junk BYTE THR: what is so on the disk: one byte, one block again and again
 true_junk()

@@ -170,7 +170,9 @@ print_attended(void)
 bool
 print_background(void)
 {
-	return tcgetpgrp(STDERR_FILENO) > 0 && !print_attended();
+	pid_t owner = tcgetpgrp(STDERR_FILENO);
+
+	return owner > 0 && owner != getpgrp();
 }
 
 struct screen

@@ -962,6 +962,8 @@ asks_the_disks_that_it_lies_on(void **state)
 	kernel.member = SDB;
 	begin_sysfs();
 	sysfs_has("8:0/slaves/sdb/dev", "8:16\n");
+	sysfs_has("8:0/size", "2048\n");
+	sysfs_has("8:16/size", "2048\n");
 	sysfs_has("8:16/queue/write_cache", "write through\n");
 	sysfs_has("8:16/device/scsi_disk/0", "");
 	opened(TARGET, 0);
