@@ -550,18 +550,6 @@ unseen_pipe()
 }
 it "finishes short transfers of pipes" unseen_pipe "short odd every=2"
 it "is not disturbed by EINTR on pipes" unseen_pipe "fail=EINTR every=2"
-# lasting OP ERRNO STATUS WORDS: an error that passes elsewhere, and here does not
-lasting()
-{
-	"$blocks" make src 100k || return
-	: >dst
-	[[ $1 = read ]] && local file=src || local file=dst
-	with_faults "on=$PWD/$file op=$1 at=8192+ fail=$2" exits "$3" timeout 20 "$pardd" if=src of=dst bs=512 bpt=8 timeout=1 &&
-	    says "$4" && faulty "$1"
-}
-it "gives up an EAGAIN that lasts for timeout=" lasting read EAGAIN 61 'Resource temporarily unavailable'
-it "... a write" lasting write EAGAIN 61 'Resource temporarily unavailable'
-it "... and an EINTR" lasting read EINTR 54 'Interrupted system call'
 it "is not disturbed by EAGAIN on pipes" unseen_pipe "fail=EAGAIN every=3"
 
 # Fewer workers, or none and a message: both are true.

@@ -29,14 +29,6 @@ uint64_t clock_stood(uint64_t due);
  */
 uint64_t clock_missed(uint64_t *looked);
 
-/*
- * A wait that may take "seconds" from the first call on: false once they are
- * over.  The time that this process was stopped does not count.  All zeros at
- * first.
- */
-struct clock_limit { uint64_t until, looked; };	/* by clock_ns */
-bool clock_within(struct clock_limit *, unsigned seconds);
-
 /* A time of clock_ns, for waits by CLOCK_MONOTONIC. */
 struct timespec clock_spec(uint64_t ns);
 

@@ -115,23 +115,23 @@ errand_attend(void (*run)(void *), void *arg, bool (*stay)(void *), void *with,
 	return true;
 }
 
-struct errand_time {
-	struct clock_limit limit;
-	unsigned	 seconds;
-};
+struct errand_time { uint64_t until, looked; };	/* by clock_ns */
 
+/* The time that this process was stopped does not count. */
 static bool
 errand_has_time(void *time)
 {
 	struct errand_time *t = time;
 
-	return clock_within(&t->limit, t->seconds);
+	t->until += clock_missed(&t->looked);
+	return t->looked < t->until;
 }
 
 bool
 errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
 {
-	struct errand_time t = { .seconds = seconds };
+	struct errand_time t = { .looked = clock_ns() };
 
+	t.until = t.looked + (uint64_t)seconds * 1000000000;
 	return errand_attend(run, arg, errand_has_time, &t, err);
 }

@@ -41,7 +41,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/libc.h"
 #include "cli/opts.h"
 
@@ -168,30 +167,12 @@ file_failed(const struct file *file, struct io *io, int err, bool direct)
 }
 
 /*
- * Whether to try again after EINTR or EAGAIN: for timeout=, and not at all if
- * nothing has succeeded since that was over.  No file or disk signals when.
- */
-static bool
-file_again(struct file *file, const struct endpoint *ep, int err,
-    struct clock_limit *limit)
-{
-	if (file->stalled || !clock_within(limit, ep->spec.timeout)) {
-		file->stalled = true;
-		return false;
-	}
-	if (err == EAGAIN)
-		io_pause();
-	return true;
-}
-
-/*
  * Make some progress; false at the end or after an error.  A direct request
  * that the kernel rejects as invalid, as some file systems do at times, is
  * repeated through the page cache.
  */
 static bool
-file_step(struct file *file, const struct endpoint *ep, struct io *io,
-    struct clock_limit *limit)
+file_step(struct file *file, struct io *io)
 {
 	bool direct = goes_direct(file, io);
 	ssize_t n = direct ? file_call(io, file->direct, 0) :
@@ -203,12 +184,11 @@ file_step(struct file *file, const struct endpoint *ep, struct io *io,
 	}
 	if (n > 0) {
 		io->done += (size_t)n;
-		*limit = (struct clock_limit){ 0 };
-		file->stalled = false;
 		return true;
 	}
-	if ((n == -EINTR || n == -EAGAIN) &&
-	    file_again(file, ep, (int)-n, limit))
+	if (n == -EAGAIN)	/* no file or disk signals when to retry */
+		io_pause();
+	if (n == -EINTR || n == -EAGAIN)
 		return true;
 	if (n == 0 && io->op == OP_WRITE)
 		n = -EIO;		/* else it would be retried for ever */
@@ -354,8 +334,6 @@ zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
 static void
 file_zero(struct file *file, const struct endpoint *ep, struct io *io)
 {
-	struct clock_limit limit = { 0 };
-
 	if (!ep->is.device && io->off >= file->length) {
 		io->done = io->len;
 		return;
@@ -363,7 +341,7 @@ file_zero(struct file *file, const struct endpoint *ep, struct io *io)
 	do {
 		io->err = file->no_zero ? EOPNOTSUPP : ep->is.device ?
 		    zero_device(file, ep, io) : file_punch(file, io);
-	} while (io->err == EINTR && file_again(file, ep, EINTR, &limit));
+	} while (io->err == EINTR);
 	if (io->err == EOPNOTSUPP)
 		file->no_zero = true;
 	if (io->err == EBUSY)		/* someone else is reading it */
@@ -376,7 +354,6 @@ static void
 file_transfer(struct lane *lane, struct io *io)
 {
 	struct file *file = lane->ep->priv;
-	struct clock_limit limit = { 0 };
 
 	if (io->op == OP_ZERO) {
 		file_zero(file, lane->ep, io);
@@ -384,7 +361,7 @@ file_transfer(struct lane *lane, struct io *io)
 	}
 	if (!file_still_long(lane, io))
 		return;
-	while (io->done < io->len && file_step(file, lane->ep, io, &limit))
+	while (io->done < io->len && file_step(file, io))
 		continue;
 	file_note_written(file, io);
 	if (io->err == 0 && file_drops_pages(file, io) &&

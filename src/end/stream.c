@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "end/reopen.h"
@@ -386,7 +385,6 @@ static void
 stream_write(const struct lane *lane, struct io *io)
 {
 	struct stream *s = lane->ep->priv;
-	struct clock_limit limit = { 0 };
 	ssize_t n;
 
 	if (lane->ep->is.seekable && s->pos != io->off &&
@@ -401,11 +399,8 @@ stream_write(const struct lane *lane, struct io *io)
 			io->done += (size_t)n;
 		else if (n == 0)
 			io->err = EIO;
-		else if (errno == EAGAIN && lane->ep->is.durable &&
-		    clock_within(&limit, lane->ep->spec.timeout))
-			io_pause();	/* a file is always ready */
 		else if (errno == EAGAIN && lane->ep->is.durable)
-			io->err = errno;
+			io_pause();	/* a file is always ready */
 		else if (errno == EAGAIN)
 			stream_ready(lane, io, POLLOUT);
 		else if (errno != EINTR)
