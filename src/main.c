@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/errand.h"
 #include "base/print.h"
 #include "base/secrets.h"
 #include "base/signals.h"
@@ -37,7 +36,6 @@
 #include "run/decision.h"
 #include "run/outputs.h"
 #include "run/preview.h"
-#include "run/settle.h"
 
 struct session {		/* of a command line that copies */
 	const struct opts *o;
@@ -112,13 +110,14 @@ end_session(struct session *s, int status)
 }
 
 /*
- * End the process while workers or session_settle still run.  They use the
- * plan and the ends, which lie on this stack, and may still write, so nothing
- * is closed or released.
+ * End the process while workers still run.  They use the plan and the ends,
+ * which lie on this stack, and may still write, so nothing is closed or
+ * released.
  */
 static _Noreturn void
 session_abandon(struct session *s, struct decision *d, struct outcome *out)
 {
+	outputs_abandon(&d->outputs);
 	verdict_judge(&d->plan, out);
 	events_result(&s->ev, &d->plan, out);
 	report_abandoned(&d->plan, out);
@@ -130,51 +129,23 @@ session_abandon(struct session *s, struct decision *d, struct outcome *out)
 
 /* --- the copy ------------------------------------------------------------ */
 
-struct ending {
-	struct session	*s;
-	struct decision	*d;
-	struct outcome	*out;
-};
-
-/* Close the ends, write the files of the run, and judge it. */
-static void
-session_settle(void *arg)
+/* Close the ends, judge the run and report it.  Returns the exit status. */
+static int
+session_finish(struct session *s, struct decision *d, struct outcome *out)
 {
-	struct ending *e = arg;
-	const struct plan *p = &e->d->plan;
-	struct outcome *out = e->out;
+	const struct plan *p = &d->plan;
 	struct fault closed = { 0 };
 
 	if (out->signal == 0)
 		damage_make(&out->damage, plan_first(p), &out->map);
-	outputs_look(&e->d->outputs, out);
-	close_ends(e->s, &closed);
+	outputs_look(&d->outputs, out);
+	close_ends(s, &closed);
 	if (out->flush.status == 0)
 		out->flush = closed;
-	outputs_finish(&e->d->outputs, p, out);
+	outputs_finish(&d->outputs, p, out);
 	verdict_judge(p, out);
-	if (!outputs_report(&e->d->outputs, out))
+	if (!outputs_report(&d->outputs, out))
 		verdict_judge(p, out);
-}
-
-static void
-session_drop_outputs(void *arg)
-{
-	outputs_abandon(arg);
-}
-
-/* Settle the run and report it.  Returns the exit status. */
-static int
-session_finish(struct session *s, struct decision *d,
-    const struct signals *signals, struct outcome *out)
-{
-	const struct plan *p = &d->plan;
-	struct ending e = { .s = s, .d = d, .out = out };
-
-	if (!outputs_any(&d->outputs) && map_totals(&out->map).bad == 0)
-		session_settle(&e);
-	else if (!settle(session_settle, &e, p, signals, out))
-		session_abandon(s, d, out);
 	events_result(&s->ev, p, out);
 	if (!print_room())
 		signals_let();
@@ -196,7 +167,7 @@ session_run(struct session *s, struct decision *d)
 	struct outcome *out = malloc(sizeof(*out));
 	struct signals signals;
 	struct fault f;
-	int status, err;
+	int status;
 
 	if (out == NULL)
 		fault_errno(&f, ENOMEM, "the outcome");
@@ -208,11 +179,9 @@ session_run(struct session *s, struct decision *d)
 		return session_leave(s, &f);
 	}
 	s->signo = out->signal;
-	if (out->abandoned) {
-		errand_run(session_drop_outputs, &d->outputs, 1, &err);
+	if (out->abandoned)
 		session_abandon(s, d, out);
-	}
-	status = session_finish(s, d, &signals, out);
+	status = session_finish(s, d, out);
 	free(out);
 	close(signals.fd);
 	return status;

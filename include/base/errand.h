@@ -14,8 +14,4 @@
  */
 bool errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err);
 
-/* The same, for as long as stay(with), which is called ten times a second. */
-bool errand_attend(void (*run)(void *), void *arg, bool (*stay)(void *),
-    void *with, int *err);
-
 #endif

@@ -46,9 +46,8 @@ int outputs_open(struct outputs *, struct plan *p, struct fault *f);
 void outputs_look_before(struct outputs *);
 
 /*
- * When the copy begins and signals are blocked: reserve the names of the files,
- * while a signal ends the program, because a file system may not answer; and
- * start the digests.  Returns 0, or -1 with *f.
+ * When the copy begins and signals are blocked: reserve the names of the files
+ * and start the digests.  Returns 0, or -1 with *f.
  */
 int outputs_start(struct outputs *, struct fault *f);
 
@@ -69,9 +68,6 @@ void outputs_look(struct outputs *, struct outcome *);
  * is in out->outputs, and the run has to be judged again.
  */
 bool outputs_report(struct outputs *, struct outcome *);
-
-/* Whether a file is to be written. */
-bool outputs_any(const struct outputs *);
 
 /* Abandon the files; workers that are still running do not use them. */
 void outputs_abandon(struct outputs *);

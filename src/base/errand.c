@@ -12,8 +12,6 @@
 
 #include "base/clock.h"
 
-enum { MOMENT = 100000000 };	/* ns */
-
 struct errand {
 	void		(*run)(void *);	/* set before the thread starts */
 	void		*arg;		/* likewise; the caller's */
@@ -62,39 +60,26 @@ errand_begin(void (*run)(void *), void *arg)
 	return e;
 }
 
-/* Wait a moment for it to return; if it does not, leave it if "last". */
+/* Wait until it returns; false if the time is up first. */
 static bool
-errand_await(struct errand *e, bool last)
+errand_await_within(struct errand *e, unsigned seconds)
 {
-	struct timespec until = clock_spec(clock_ns() + MOMENT);
+	uint64_t limit = (uint64_t)seconds * 1000000000;
+	struct timespec until = clock_spec(clock_ns() + limit);
 	bool over;
 
 	pthread_mutex_lock(&e->lock);
-	while (!e->over && pthread_cond_timedwait(&e->moved, &e->lock,
-	    &until) != ETIMEDOUT)
+	while (!e->over && (pthread_cond_timedwait(&e->moved, &e->lock,
+	    &until) != ETIMEDOUT || clock_anew(&until, limit)))
 		continue;
 	over = e->over;
-	e->left = !over && last;
+	e->left = !over;
 	pthread_mutex_unlock(&e->lock);
 	return over;
 }
 
-static bool
-errand_await_while(struct errand *e, bool (*stay)(void *), void *with)
-{
-	bool last = false;
-
-	while (!errand_await(e, last)) {
-		if (last)
-			return false;
-		last = !stay(with);
-	}
-	return true;
-}
-
 bool
-errand_attend(void (*run)(void *), void *arg, bool (*stay)(void *), void *with,
-    int *err)
+errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
 {
 	struct errand *e = errand_begin(run, arg);
 	pthread_t thread;
@@ -106,32 +91,11 @@ errand_attend(void (*run)(void *), void *arg, bool (*stay)(void *), void *with,
 			errand_free(e);
 		return false;
 	}
-	if (!errand_await_while(e, stay, with)) {
+	if (!errand_await_within(e, seconds)) {
 		*err = ETIMEDOUT;
 		return false;
 	}
 	pthread_join(thread, NULL);
 	errand_free(e);
 	return true;
-}
-
-struct errand_time { uint64_t until, looked; };	/* by clock_ns */
-
-/* The time that this process was stopped does not count. */
-static bool
-errand_has_time(void *time)
-{
-	struct errand_time *t = time;
-
-	t->until += clock_missed(&t->looked);
-	return t->looked < t->until;
-}
-
-bool
-errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
-{
-	struct errand_time t = { .looked = clock_ns() };
-
-	t.until = t.looked + (uint64_t)seconds * 1000000000;
-	return errand_attend(run, arg, errand_has_time, &t, err);
 }

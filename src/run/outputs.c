@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#include "base/signals.h"
 #include "plan/names.h"
 #include "report/bmap_file.h"
 #include "report/hashfile.h"
@@ -76,28 +75,16 @@ outputs_look_before(struct outputs *r)
 	report_file_look_before(r->report);
 }
 
-bool
-outputs_any(const struct outputs *r)
-{
-	return r->hashfile.dir >= 0 || r->profile.dir >= 0 ||
-	    r->usedmap.dir >= 0 || r->ranges.file.dir >= 0 || r->report != NULL;
-}
-
 int
 outputs_start(struct outputs *r, struct fault *f)
 {
-	bool held;
-
-	if (!outputs_any(r))
-		return hash_start(r->hash, f);
-	signals_let();
-	held = newfile_hold(&r->hashfile, f) == 0 &&
-	    newfile_hold(&r->profile, f) == 0 &&
-	    newfile_hold(&r->usedmap, f) == 0 &&
-	    newfile_hold(&r->ranges.file, f) == 0 &&
-	    report_file_start(r->report, f) == 0;
-	signals_block();
-	return held ? hash_start(r->hash, f) : -1;
+	if (newfile_hold(&r->hashfile, f) != 0 ||
+	    newfile_hold(&r->profile, f) != 0 ||
+	    newfile_hold(&r->usedmap, f) != 0 ||
+	    newfile_hold(&r->ranges.file, f) != 0 ||
+	    report_file_start(r->report, f) != 0)
+		return -1;
+	return hash_start(r->hash, f);
 }
 
 /* Differences are reported as after verify= and compare=1. */
