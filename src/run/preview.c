@@ -71,7 +71,7 @@ bool
 preview_ask(const struct plan *p, struct fault *f)
 {
 	struct map_totals known = { 0 };
-	bool doubtful = print_attended() && remarks_doubtful(p);
+	bool doubtful = remarks_doubtful(p) && print_attended();
 
 	if (!p->opts->ask && !doubtful)
 		return true;
