@@ -960,9 +960,12 @@ asks_the_disks_that_it_lies_on(void **state)
 	(void)state;
 	be_device();
 	kernel.member = SDB;
+	kernel.link = "../../block/sdb";
 	begin_sysfs();
 	sysfs_has("8:0/slaves/sdb/dev", "8:16\n");
+	sysfs_has("8:0/dev", "8:0\n");
 	sysfs_has("8:0/size", "2048\n");
+	sysfs_has("8:16/dev", "8:16\n");
 	sysfs_has("8:16/size", "2048\n");
 	sysfs_has("8:16/queue/write_cache", "write through\n");
 	sysfs_has("8:16/device/scsi_disk/0", "");
