@@ -81,7 +81,7 @@ add_sg(const char *name, unsigned minor, char type)
 }
 
 static void
-is(bool json, const char *all)
+prints(bool json, const char *all)
 {
 	struct fault f;
 	FILE *out = open_memstream(&text, &size);
@@ -91,6 +91,25 @@ is(bool json, const char *all)
 	fclose(out);
 	assert_string_equal(text, all);
 	free(text);
+}
+
+/* What is printed where udev runs. */
+static void
+is(bool json, const char *all)
+{
+	has("/run/udev/data/c1:3", "%s", "");
+	prints(json, all);
+}
+
+static void
+says_that_no_udev_runs(void **state)
+{
+	(void)state;
+	add_disk(NVME, "nvme0n1", makedev(259, 0), 2000000);
+	prints(false, "/dev/nvme0n1  1.0 GB  nvme\n"
+	    "    sectors of 512 bytes\n"
+	    "No udev runs here, so file systems are not known; "
+	    "-d shows those of a disk.\n");
 }
 
 static void
@@ -216,6 +235,7 @@ main(void)
 		WORLD(has_disks_without_a_block_node),
 		WORLD(has_the_name_below_dev),
 		WORLD(folds_lines),
+		WORLD(says_that_no_udev_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
