@@ -134,7 +134,7 @@ $(SIM:tests/sim/%.c=$(BUILD)/sched/sim.%.o): $(BUILD)/sched/sim.%.o: \
 $(BUILD)/sched/pardd_main.o: $(BUILD)/tsan/src/main.o
 	$(Q)$(OBJCOPY) --redefine-sym main=pardd_main $< $@
 
-$(BUILD)/sched/sim: $(filter-out %/end/rbd.o,$(PART:%.c=$(BUILD)/tsan/%.o)) \
+$(BUILD)/sched/sim: $(filter-out %/net/rbd.o,$(PART:%.c=$(BUILD)/tsan/%.o)) \
     $(SCHED) $(BUILD)/sched/pardd_main.o \
     $(SIM:tests/sim/%.c=$(BUILD)/sched/sim.%.o)
 	$(call say,LD,$@)

@@ -69,10 +69,10 @@ finds()
 	[[ $status != 0 && -s fuzzed/fuzz/$1.found ]] || fail "not found: $(tail -n 3 out err)"
 }
 it "finds a length of a disk's that is believed" \
-    finds answers src/end/scsi_ask.c '/^vpd_page/,/^}/s/return len < r.moved ? len : r.moved/return len/;s/page\[64\]/page[16]/'
+    finds answers src/scsi/scsi_ask.c '/^vpd_page/,/^}/s/return len < r.moved ? len : r.moved/return len/;s/page\[64\]/page[16]/'
 it "finds a zone that is written before it begins" \
-    finds answers src/end/zones.c '/one.next < one.start/s/one.next < one.start || //'
+    finds answers src/file/zones.c '/one.next < one.start/s/one.next < one.start || //'
 it "finds sizes that are changed behind the ranges of a block map" \
     finds bmap src/digest/bmap.c 's/bmap_refuse(r, "its sizes come after its ranges")/(void)r/'
 ! can_nbd || it "finds a read that is believed though nothing came" \
-    finds nbd src/end/nbd_link.c 's/call->len ? 0 : EPROTO/call->len ? 0 : 0/'
+    finds nbd src/net/nbd_link.c 's/call->len ? 0 : EPROTO/call->len ? 0 : 0/'

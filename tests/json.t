@@ -635,7 +635,7 @@ it "has every event and key in the manual, and no other" documented
 verdicts()
 {
 	diff <(sed -n '/^\.Sh VERDICTS/,/^\.Sh WHERE/s/^\.It Cm //p' "$manual" | sort) \
-	    <(sed -n '/^result_verdict(/,/^}/p' "$top"/src/report/events_result.c | grep -o '"[a-z_]*"' | tr -d '"' | sort)
+	    <(sed -n '/^result_verdict(/,/^}/p' "$top"/src/record/events_result.c | grep -o '"[a-z_]*"' | tr -d '"' | sort)
 }
 it "has every verdict in the manual, and no other" verdicts
 example()

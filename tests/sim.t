@@ -54,7 +54,7 @@ it "does not run where another does" crowded
 # finds FILE.c SED WHAT: runs notice what is done to a source
 finds()
 {
-	local without=end/rbd.o
+	local without=net/rbd.o
 	make_faulty "$1" "$2" "$BUILD"/sched/{pardd_main,sim.*}.o -Wl,--wrap=confine,--wrap=signals_raise || return
 	sim=$PWD/faulty
 	! "$sim" -m 1 -s "$first" -n 5000 >said || fail "nobody noticed" || return

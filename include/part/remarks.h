@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "end/ata.h"
 #include "part/parts.h"
 #include "plan/fit.h"
 #include "plan/plan.h"
+#include "scsi/ata.h"
 
 enum lies {			/* where a boundary of the range lies */
 	LIES_DISK,		/* at the start or end of the disk */

@@ -13,7 +13,7 @@
 
 #include "base/number.h"
 #include "base/status.h"
-#include "end/tee.h"
+#include "open/tee.h"
 
 enum { HUGE_PAGE = 2 << 20 };
 

@@ -9,7 +9,7 @@
 
 #include "base/number.h"
 #include "copy/transfer.h"
-#include "end/tee.h"
+#include "open/tee.h"
 
 int
 sparing_open(struct job *job, struct fault *f)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "copy/job.h"
-#include "end/tee.h"
+#include "open/tee.h"
 
 static const double patience = 3;	/* s; slow, but in order */
 

@@ -2,7 +2,7 @@
  * Shared by several kinds of end: messages about a target that has changed, a
  * flush, and the first block of a disk.
  */
-#include "backend.h"
+#include "end/backend.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend.h"
 #include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
-#include "layer.h"
+#include "end/backend.h"
+#include "end/layer.h"
 
 bool
 endpoint_disk(const struct endpoint *ep, struct disk *d)

@@ -1,7 +1,7 @@
 /*
  * Memory for requests that a library carries out: a list of those idle.
  */
-#include "flights.h"
+#include "end/flights.h"
 
 #include <stdlib.h>
 

@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
 #include "base/clock.h"
+#include "end/backend.h"
 
 enum {
 	TICK = 125000000,	/* ns, initial width of a slot */

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <sys/param.h>
 
-#include "backend.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "end/backend.h"
 #include "end/gauge.h"
 
 int

@@ -6,7 +6,7 @@
  * checks need it.  That of a source is looked up when needed, which is never
  * between two files of one overlay.
  */
-#include "layer.h"
+#include "end/layer.h"
 
 #include <fcntl.h>
 #include <limits.h>

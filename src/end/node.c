@@ -1,7 +1,7 @@
 /*
  * The block node of a disk that is reached by SCSI or NVMe commands.
  */
-#include "node.h"
+#include "end/node.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

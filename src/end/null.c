@@ -2,7 +2,7 @@
  * Ends without a file: zeros or random bytes as input, /dev/null as an empty
  * input, and output that is counted and discarded.
  */
-#include "backend.h"
+#include "end/backend.h"
 
 #include <errno.h>
 #include <string.h>

@@ -19,8 +19,8 @@
 #include <sys/param.h>
 
 #include "base/status.h"
-#include "end/tee.h"
 #include "map/mapfile.h"
+#include "open/tee.h"
 #include "part/parts.h"
 #include "used_list.h"
 #include "used_survey.h"

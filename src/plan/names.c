@@ -15,7 +15,7 @@
 #include "base/path.h"
 #include "base/status.h"
 #include "disk/overlay.h"
-#include "end/tee.h"
+#include "open/tee.h"
 
 struct name {			/* of a file that may not exist yet */
 	int		 dir;	/* its directory */

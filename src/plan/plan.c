@@ -9,8 +9,8 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "digest/digest_table.h"
-#include "end/tee.h"
 #include "engine.h"
+#include "open/tee.h"
 
 enum {
 	SMALL_TRANSFER = 64 << 10,	/* warm cache, few pages touched */

@@ -30,7 +30,7 @@
 #include "base/path.h"
 #include "base/print.h"
 #include "copy/watch.h"
-#include "end/tee.h"
+#include "open/tee.h"
 #include "report/cells.h"
 
 enum {

@@ -15,7 +15,7 @@
 #include "part/remarks.h"
 #include "part/used.h"
 #include "plan/safety.h"
-#include "report/events.h"
+#include "record/events.h"
 
 typedef unsigned long long ull;
 

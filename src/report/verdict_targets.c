@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "end/tee.h"
 #include "map/map.h"
+#include "open/tee.h"
 #include "verdict_one.h"
 
 /*

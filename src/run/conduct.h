@@ -10,7 +10,7 @@
 #include "copy/job.h"
 #include "copy/outcome.h"
 #include "copy/watch.h"
-#include "report/events.h"
+#include "record/events.h"
 #include "report/progress.h"
 #include "run/control.h"
 

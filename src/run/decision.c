@@ -5,11 +5,11 @@
 #include "run/decision.h"
 
 #include "base/ioprio.h"
-#include "end/tee.h"
+#include "open/tee.h"
 #include "part/parts.h"
 #include "part/used.h"
 #include "plan/safety.h"
-#include "report/events.h"
+#include "record/events.h"
 
 static int
 set_ioprio(const struct opts *o, struct fault *f)

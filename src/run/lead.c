@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "copy/sparing.h"
-#include "end/tee.h"
+#include "open/tee.h"
 #include "part/used.h"
 #include "steps.h"
 #include "verify/verify.h"

@@ -6,13 +6,13 @@
 
 #include <errno.h>
 
+#include "html/report_file.h"
 #include "plan/names.h"
-#include "report/bmap_file.h"
-#include "report/hashfile.h"
-#include "report/manifest_file.h"
+#include "record/bmap_file.h"
+#include "record/hashfile.h"
+#include "record/manifest_file.h"
+#include "record/usedmap.h"
 #include "report/profile.h"
-#include "report/report_file.h"
-#include "report/usedmap.h"
 
 /* Load the block map, which describes the whole image. */
 static int

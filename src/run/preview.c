@@ -9,7 +9,7 @@
 
 #include "base/print.h"
 #include "base/status.h"
-#include "end/tee.h"
+#include "open/tee.h"
 #include "part/remarks.h"
 #include "report/report.h"
 #include "rescue/mapsaver.h"

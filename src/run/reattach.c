@@ -29,7 +29,7 @@
 #include "base/status.h"
 #include "copy/job.h"
 #include "end/endpoint.h"
-#include "report/events.h"
+#include "record/events.h"
 #include "report/report.h"
 #include "run/ongone.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/print.h"
 #include "base/title.h"
-#include "end/tee.h"
+#include "open/tee.h"
 #include "report/report.h"
 #include "rescue/rescue.h"
 #include "verify/verify.h"

@@ -38,7 +38,7 @@
 #include "copy/piece.h"
 #include "copy/ranges.h"
 #include "copy/worker.h"
-#include "end/tee.h"
+#include "open/tee.h"
 #include "verify_check.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include "copy/piece.h"
 #include "copy/sparing.h"
 #include "copy/transfer.h"
-#include "end/tee.h"
+#include "open/tee.h"
 
 enum {
 	RANGES_MOST = 1 << 16,	/* ranges; beyond this, whole chunks are

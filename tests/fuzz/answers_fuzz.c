@@ -16,9 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../src/end/zones.h"
-#include "end/nvme.h"
-#include "end/scsi.h"
+#include "../../src/file/zones.h"
+#include "../../src/nvme/nvme.h"
+#include "scsi/scsi.h"
 #include "input.h"
 
 enum {

@@ -11,8 +11,8 @@
 
 #include "digest/manifest.h"
 #include "input.h"
-#include "report/describe.h"
-#include "report/manifest_file.h"
+#include "../../src/record/describe.h"
+#include "record/manifest_file.h"
 
 typedef unsigned long long ull;
 

@@ -20,8 +20,8 @@
 
 #include <bsd/sys/endian.h>
 
-#include "../../src/end/backend.h"
-#include "../../src/end/command.h"
+#include "end/backend.h"
+#include "../../src/net/command.h"
 #include "disk/opened.h"
 #include "input.h"
 

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
-#include "end/tee.h"
+#include "open/tee.h"
 #include "input.h"
 #include "plan/plan.h"
 

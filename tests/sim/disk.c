@@ -17,7 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "../sched/sched.h"
 #include "base/status.h"
 

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../src/end/command.h"
+#include "../../src/net/command.h"
 #include "base/status.h"
 #define POOR_OF_ALL
 #include "poor.h"

@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "plan/confine.h"
 
 enum {

@@ -7,7 +7,7 @@
 
 #include <bsd/string.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "base/fault.h"
 #include "world.h"
 

@@ -13,7 +13,7 @@
 #include <linux/major.h>
 #include <sys/socket.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "end/reopen.h"

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
-#include "end/tee.h"
-#include "report/events.h"
+#include "end/backend.h"
+#include "open/tee.h"
+#include "record/events.h"
 
 enum { WORDS = 6, FILES = 2 };	/* the first of them that names one */
 

@@ -14,7 +14,7 @@
 #include <linux/magic.h>
 #include <scsi/sg.h>
 
-#include "../../src/end/file.h"
+#include "../../src/file/file.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "disk/disk.h"

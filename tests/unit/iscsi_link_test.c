@@ -16,7 +16,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "../../src/end/iscsi_link.h"
+#include "../../src/scsi/iscsi_link.h"
 #include "../tools/preload.h"
 #include "base/status.h"
 #include "link_world.h"

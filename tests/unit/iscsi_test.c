@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
-#include "../../src/end/iscsi_link.h"
-#include "../../src/end/sg.h"
+#include "end/backend.h"
+#include "../../src/scsi/iscsi_link.h"
+#include "../../src/scsi/sg.h"
 #include "../tools/preload.h"
 #include "base/status.h"
 

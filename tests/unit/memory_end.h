@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "copy/job.h"
 
 enum { MEMORY_MOST = 64 << 10, MEMORY_ROOM = 16 << 10 };

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "../../src/report/report_losses.h"
 #include "../../src/report/report_next.h"
 #include "base/status.h"

@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 
 #include "base/status.h"
-#include "end/nvme.h"
+#include "../../src/nvme/nvme.h"
 
 enum {
 	NSID = 3,

@@ -11,7 +11,7 @@
 #include <linux/nvme_ioctl.h>
 #include <string.h>
 
-#include "end/nvme.h"
+#include "../../src/nvme/nvme.h"
 
 enum { NO_RETRY = 0x4000 };
 

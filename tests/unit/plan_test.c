@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "plan/fit.h"

@@ -4,7 +4,7 @@
  */
 #include "report/profile.h"
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

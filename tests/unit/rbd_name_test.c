@@ -1,5 +1,5 @@
 /*
- * Names of Ceph images: end/rbd_name.c.
+ * Names of Ceph images: net/rbd_name.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "../../src/end/rbd_name.h"
+#include "../../src/net/rbd_name.h"
 
 static void
 has_parts(void **state)

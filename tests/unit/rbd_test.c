@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/end/backend.h"
-#include "../../src/end/rbd_image.h"
+#include "end/backend.h"
+#include "../../src/net/rbd_image.h"
 #include "../tools/preload.h"
 #include "base/status.h"
 #include "cli/opts.h"

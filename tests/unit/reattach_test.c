@@ -21,7 +21,7 @@
 #include "disks.h"
 #define POOR_OF_ALL
 #include "poor.h"
-#include "report/events.h"
+#include "record/events.h"
 #include "run/ongone.h"
 #include "run/reattach.h"
 #include "said.h"

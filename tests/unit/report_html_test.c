@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "../../src/report/report_data.h"
+#include "../../src/html/report_data.h"
 #include "base/status.h"
 #include "digest/hash.h"
 #include "part/used.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/report/report_data.h"
+#include "../../src/html/report_data.h"
 #include "part/remarks.h"
 #include "report/report.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "end/scsi.h"
+#include "scsi/scsi.h"
 
 enum { LIMITS = 0xb0, PROVISIONING = 0xb2, NO_LUN = 0x60, MOST = 8 };
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "end/scsi.h"
+#include "scsi/scsi.h"
 
 static unsigned char cdb[16];
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "end/scsi.h"
+#include "scsi/scsi.h"
 
 enum { CHECK = 0x02, BLOCKS = 8, BLOCK = 512, ALL = BLOCKS * BLOCK };
 

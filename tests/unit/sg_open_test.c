@@ -14,10 +14,10 @@
 #include <linux/major.h>
 #include <scsi/sg.h>
 
-#include "../../src/end/sg.h"
+#include "../../src/scsi/sg.h"
 #include "base/status.h"
 #include "disk/disk.h"
-#include "end/ata.h"
+#include "scsi/ata.h"
 #include "kernel.h"
 #define POOR_OF_ALL
 #include "poor.h"

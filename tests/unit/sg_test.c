@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../src/end/sg.h"
+#include "../../src/scsi/sg.h"
 #include "base/status.h"
 #include "cli/opts.h"
 

@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "kernel.h"

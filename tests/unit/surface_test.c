@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "../../src/report/page.h"
 
 #define MB	1000000ULL

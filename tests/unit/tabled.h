@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "base/fault.h"
 #include "disk/disk.h"
 

@@ -14,10 +14,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
-#include "../../src/end/targets.h"
+#include "end/backend.h"
+#include "../../src/open/targets.h"
 #include "base/status.h"
-#include "end/tee.h"
+#include "open/tee.h"
 
 #define PAGE	((size_t)4096)
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
-#include "end/tee.h"
+#include "open/tee.h"
 
 enum { TARGETS = 3, STRIDE = 16384 };
 

@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "../../src/end/file.h"
+#include "../../src/file/file.h"
 #include "../../src/part/idle.h"
 #include "base/status.h"
 #include "disk/below.h"

@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "digest/hash.h"
-#include "end/tee.h"
+#include "open/tee.h"
 #include "memory_end.h"
 #include "poor.h"
 #include "verify/verify.h"

@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "disk/disk.h"
 #include "report/wording.h"
 

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "copy/job.h"
 #include "copy/worker.h"
 #include "run/lead.h"

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "copy/job.h"
 #include "plan/plan.h"
 #include "run/lead.h"

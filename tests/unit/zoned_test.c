@@ -12,7 +12,7 @@
 #include <linux/blkzoned.h>
 #include <linux/fs.h>
 
-#include "../../src/end/backend.h"
+#include "end/backend.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "kernel.h"

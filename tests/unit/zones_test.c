@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/end/zones.h"
+#include "../../src/file/zones.h"
 #include "base/status.h"
 #include "disk/disk.h"
 

@@ -1,0 +1,88 @@
+/*
+ * The run as programs see it: JSON lines for json=, and one line of a journal
+ * for log=.  For their contents see pardd-json(5).
+ */
+#ifndef PARDD_EVENTS_H
+#define PARDD_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "../../src/record/sink.h"
+#include "base/fault.h"
+#include "cli/opts.h"
+#include "copy/outcome.h"
+#include "map/map.h"
+#include "plan/plan.h"
+#include "rescue/pattern.h"
+
+struct json_t;			/* of jansson */
+
+struct events {			/* for the main thread only */
+	const struct opts *opts;
+	struct sink	 json, log;
+	struct timespec	 started;
+	/* for the result; NULL without memory: then they are left out */
+	struct json_t	*source, *target, *unreadable, *mismatch;
+	struct json_t	*targets;	/* NULL with a single target */
+	uint64_t	 length;	/* bytes, if bounded */
+	bool		 bounded;
+	uint64_t	 told;	/* errors before this byte were reported */
+	double		 next;	/* s, when progress is due */
+	bool		 patterned;	/* a pattern was reported */
+};
+
+/*
+ * Open json= and log=.  Neither may be an end of the copy, none of which may be
+ * open yet.  With --dry-run a name is only checked.  Returns 0, or -1 with *f;
+ * the other one may then be open, and takes the result.
+ */
+int events_open(struct events *, const struct opts *, struct fault *f);
+
+/* The plan was made. */
+void events_plan(struct events *, const struct plan *);
+
+/* How long the main thread may sleep, in ms; -1: without limit. */
+int events_wait(const struct events *, double seconds);
+
+/*
+ * If it is time, write new unreadable ranges, and progress.  Never waits: a
+ * line that nobody reads is left out.
+ */
+void events_progress(struct events *, const struct plan *, struct map *,
+    const struct tally *);
+
+/*
+ * Nothing more will be read: write the remaining errors, and keep all of them
+ * for the result.
+ */
+void events_errors(struct events *, const struct plan *, struct map *);
+
+/* The i-th of several targets was dropped, and why. */
+void events_dropped(struct events *, const struct plan *, unsigned i,
+    const struct fault *why);
+
+/* The bad ranges form a pattern. */
+void events_pattern(struct events *, const struct pattern *);
+
+/* wait=: the source has gone, and the copy waits; the source is back. */
+void events_gone(struct events *, const struct plan *, const struct tally *);
+void events_back(struct events *, const struct plan *);
+
+/*
+ * The result: of a run with its verdict in *out, or of one that did not begin.
+ */
+void events_result(struct events *, const struct plan *, struct outcome *);
+void events_refused(struct events *, const struct fault *why);
+
+/* Close the sinks, and free everything. */
+void events_close(struct events *);
+
+/*
+ * Whether a sink has failed since the last call; *f says why.  It gets no more
+ * lines, and the copy goes on.
+ */
+bool events_trouble(struct events *, struct fault *f);
+
+#endif

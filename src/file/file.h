@@ -1,0 +1,102 @@
+/*
+ * A regular file or block device as an end, as file.c, file_open.c,
+ * file_flush.c and file_kept.c share it.
+ */
+#ifndef PARDD_FILE_H
+#define PARDD_FILE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "end/backend.h"
+
+enum { PAGE = 4096 };		/* smallest unit of a direct request */
+
+struct file {
+	int		 plain;		/* descriptor, or -1 */
+	int		 direct;	/* with O_DIRECT, or -1 */
+	int		 flush;		/* opened with map=, or -1: see
+					 * file.c */
+	uint32_t	 align;		/* of direct offsets and lengths */
+	uint32_t	 read_align;	/* for reads; may be smaller */
+	bool		 device;
+	bool		 prefer_direct;
+	bool		 overwrites;	/* direct where blocks are allocated */
+	bool		 behind;	/* drop our pages from the cache */
+	bool		 cached;	/* parts may have been in the page
+					 * cache before */
+	bool		 borrowed;	/* plain's offset is shared with
+					 * others */
+	bool		 waits;		/* writes wait for the medium */
+	atomic_bool	 no_dontcache;	/* the kernel lacks RWF_DONTCACHE */
+	atomic_bool	 no_zero;	/* OP_ZERO does not work here, */
+	atomic_bool	 no_trim;	/* not even by freeing blocks */
+	uint64_t	 length;	/* at the start; no blocks beyond it */
+	uint64_t	 medium;	/* its number, or 0 */
+	uint64_t	 start;		/* of a loop device, in its file */
+	uint64_t	 from, to;	/* range of a target file to be
+					 * written */
+	atomic_uint_fast64_t high;	/* a target file ends there or later */
+	atomic_uint_fast64_t cut;	/* a write found the file cut off
+					 * here */
+	struct {			/* of a source, the file it lies on: */
+		bool		known;
+		uint64_t	holes;	/* bytes, in the range to be read */
+		struct timespec	changed, written;
+		uint64_t	writes;	/* by the loop devices above it */
+	}		 below;
+};
+
+/* file_open.c: opening and closing, as in struct backend. */
+int file_open(struct endpoint *, bool look, struct fault *);
+int file_check_range(struct endpoint *, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from, struct fault *);
+int file_prepare(struct endpoint *, int64_t length, struct fault *);
+int file_view(const struct endpoint *, bool *cached);
+int file_close(struct endpoint *);
+
+/*
+ * Lock a range of a target file, and on an overlay also that of the layer's
+ * file, against other copies; the lock lasts until fd is closed.  Returns 0, or
+ * -1 with *f if another copy has it.
+ */
+int file_lock(const struct endpoint *, int fd, uint64_t from, uint64_t to,
+    struct fault *);
+
+/* file_flush.c, as in struct backend. */
+int file_flush(struct endpoint *, struct fault *);
+
+/* file_kept.c: the number of the medium; 0: unknown, or there is none. */
+uint64_t file_medium(int fd);
+
+/*
+ * The byte where a loop device, or a partition of one, begins in its file or
+ * disk, even through other loop devices; 0 for other devices.
+ */
+uint64_t file_start(int fd);
+
+/* Whether the device, what it lies on, or its medium is gone. */
+bool file_gone(const struct file *);
+
+/* Note that a target file does not end before this. */
+void file_note_end(struct file *, uint64_t end);
+
+/* The same after a write, which has moved io->done bytes. */
+void file_note_written(struct file *, const struct io *);
+
+/* Whether the file ends earlier than was noted; if so, *at is where. */
+bool file_cut_off(struct file *, uint64_t *at);
+
+/* Whether others wrote to the file that a source lies on. */
+bool file_below_moved(const struct endpoint *);
+
+/* The rest of file_kept.c, as in struct backend. */
+void file_look_below(struct endpoint *, uint64_t from, uint64_t to);
+uint64_t file_holes(const struct endpoint *, uint64_t from, uint64_t to);
+bool file_written(const struct endpoint *, struct timespec *);
+int file_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
+    uint64_t most, struct fault *);
+
+#endif

@@ -1,0 +1,550 @@
+/*
+ * NVMe disks by their commands: ng nodes, and block nodes with the word nvme,
+ * which use the ng node of the same namespace, or their own ioctl if there is
+ * none.
+ *
+ * The block layer retries a bad block six times, hides the status, and merges
+ * requests.  Here one request is one command, and its status is reported.  The
+ * disk does not name the bad block, so the copy repeats a failed read in
+ * smaller parts.
+ *
+ * A transfer is cut into commands that the disk (MDTS) and the host accept;
+ * each page of a scattered buffer is a segment for the host.  If a command is
+ * still refused, "most" is halved for all lanes.
+ *
+ * Nothing reports that the disk has lost power, and with it its cache, so its
+ * count of power cycles is compared with the earlier one.  A failed flush is
+ * never repeated: the next one would succeed, and not show the loss.
+ */
+#include "nvme_end.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "cli/opts.h"
+#include "end/node.h"
+
+enum {
+	BOUNCE = 64 << 10,	/* bytes, to read parts of blocks */
+	ASKED = 4,		/* places to read, to see whether any can be */
+	OUT_OF_RANGE = 22,	/* status of sg3_utils */
+};
+
+static int
+nvme_start(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct nvme *nv = ep->priv;
+
+	(void)length;
+	(void)f;
+	nv->powered = nvme_power(nv->fd, nv->how.timeout, &nv->power);
+	return 0;
+}
+
+static int
+nvme_attach(struct lane *lane)
+{
+	lane->priv = aligned_alloc(PAGE, BOUNCE);
+	return lane->priv == NULL ? ENOMEM : 0;
+}
+
+static int
+nvme_detach(struct lane *lane)
+{
+	free(lane->priv);
+	return 0;
+}
+
+/* --- commands ----------------------------------------------------------- */
+
+static struct nvme_command
+nvme_compose_io(const struct lane *lane, const struct io *io)
+{
+	const struct endpoint *ep = lane->ep;
+	const struct nvme *nv = ep->priv;
+	struct nvme_command c = nv->how;
+
+	c.op = io->op;
+	c.lba = (io->off + io->done) / nv->disk.block;
+	c.buf = io->buf + io->done;
+	c.free = io->op == OP_ZERO && (ep->spec.flags & FLAG_TRIM) != 0 &&
+	    nv->disk.frees_zeros;
+	/* the first pass of a rescue wants easy reads only */
+	c.hasty = ep->spec.rescue && ep->spec.role == SOURCE &&
+	    !ep->is.back && !io->careful;
+	return c;
+}
+
+static bool
+nvme_reads_at(const struct lane *lane, uint64_t lba)
+{
+	const struct nvme *nv = lane->ep->priv;
+	struct nvme_command c = nv->how;
+	struct nvme_reply r;
+
+	c.op = OP_READ;
+	c.lba = lba;
+	c.blocks = 1;
+	c.buf = lane->priv;
+	nvme_run(nv->fd, &nv->disk, &c, &r);
+	return r.result == NVME_DONE;
+}
+
+/*
+ * Whether the disk reads at all: try the last block that was read well, or a
+ * few that are far apart, but none of those that have just failed.
+ */
+static bool
+nvme_reads_elsewhere(const struct lane *lane, const struct io *io)
+{
+	const struct nvme *nv = lane->ep->priv;
+	uint64_t first = io->off / nv->disk.block, lba = nv->good;
+	uint64_t end = (io->off + io->len - 1) / nv->disk.block;
+	unsigned i;
+
+	for (i = 0; i <= ASKED; i++) {
+		if (lba < nv->disk.blocks && (lba < first || lba > end) &&
+		    nvme_reads_at(lane, lba))
+			return true;
+		lba = nv->disk.blocks / ASKED * i;
+	}
+	return false;
+}
+
+/*
+ * Whether a failed read may be due to its blocks, and not to the copy.  A
+ * rescue judges by itself those that were not answered (liveness.c).
+ */
+static bool
+nvme_may_be_bad(const struct lane *lane, const struct io *io,
+    const struct nvme_reply *r)
+{
+	const struct endpoint *ep = lane->ep;
+	const struct nvme *nv = ep->priv;
+
+	return io->op == OP_READ && !nv->reads_back && lane->priv != NULL &&
+	    !nv->changed && !r->unknown && (ep->spec.coe || ep->spec.rescue) &&
+	    (r->err == 0 || (r->err == EINTR && !ep->spec.rescue));
+}
+
+/* Whether the disk has changed since the copy began. */
+static bool
+nvme_changed(const struct endpoint *ep)
+{
+	const struct nvme *nv = ep->priv;
+	struct fault f;
+
+	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, &f) != 0;
+}
+
+/* Whether a command is refused that might fit another format of the disk. */
+static bool
+nvme_too_large(const struct nvme_reply *r)
+{
+	return r->unknown || r->status == OUT_OF_RANGE;
+}
+
+/* Put the reason why the command failed for good into the io. */
+static void
+nvme_fail(const struct lane *lane, struct io *io, const struct nvme_reply *r)
+{
+	struct nvme *nv = lane->ep->priv;
+	bool medium = r->result == NVME_MEDIUM || r->result == NVME_FREE;
+	bool other = r->result == NVME_CHANGED || (nvme_too_large(r) &&
+	    (nv->changed || nvme_changed(lane->ep)));
+
+	if (io->err == ECANCELED)
+		return;
+	io->err = medium ? EIO : r->err != 0 ? r->err : EPROTO;
+	io->status = r->status;
+	if (io->err == EINTR)
+		io->err = ETIMEDOUT;
+	snprintf(io->why, sizeof(io->why), "%s", r->why);
+	if (other) {
+		nv->changed = true;
+		io->err = EPROTO;
+		snprintf(io->why, sizeof(io->why), "the disk was "
+		    "reformatted%s%s", r->why[0] != '\0' ? ": " : "", r->why);
+	} else if (!medium && node_lost(nv->fd)) {
+		io->err = ENODEV;
+		io->status = 0;
+		snprintf(io->why, sizeof(io->why), "the device has gone");
+	} else if (!medium && nvme_may_be_bad(lane, io, r) &&
+	    nvme_reads_elsewhere(lane, io)) {
+		io->err = EIO;
+	} else if (r->result == NVME_AWAY) {
+		io->err = ETIMEDOUT;
+		io->status = STATUS_TIMEOUT;
+		snprintf(io->why, sizeof(io->why), "no path to it: %s", r->why);
+	}
+}
+
+/* The host refuses a command of n blocks: use half of that in all lanes. */
+static bool
+nvme_shrink(struct nvme *nv, uint32_t n)
+{
+	unsigned half = n / 2;
+
+	if (half == 0 || half < PAGE / nv->disk.block)
+		return false;
+	if (nv->most > half)
+		nv->most = half;
+	nv->shrunk++;
+	return true;
+}
+
+/*
+ * Run a command and judge the answer.  A status that suggests another format is
+ * believed only if the disk says that it has one.
+ */
+static void
+nvme_run_retried(const struct lane *lane, const struct nvme_command *c,
+    struct nvme_reply *r, struct nvme_wait *w)
+{
+	struct nvme *nv = lane->ep->priv;
+
+	w->began = clock_ns();
+	if (nv->changed)
+		*r = (struct nvme_reply){ .result = NVME_CHANGED };
+	else
+		nvme_run(nv->fd, &nv->disk, c, r);
+	if (r->result == NVME_CHANGED && !nv->changed &&
+	    !nvme_changed(lane->ep))
+		r->result = NVME_AGAIN;
+	if (r->result == NVME_DONE)
+		nv->away = false;
+}
+
+/*
+ * Whether half of it is to be tried: not all of it may be free, or the host
+ * takes less.
+ */
+static bool
+nvme_halve_most(struct nvme *nv, struct nvme_command *c,
+    const struct nvme_reply *r, uint32_t *step)
+{
+	bool is_free = r->result == NVME_FREE && nv->disk.zeros;
+
+	if (!is_free && (r->result != NVME_SMALLER || c->op == OP_ZERO ||
+	    !nvme_shrink(nv, c->blocks)))
+		return false;
+	c->blocks /= 2;
+	if (is_free)
+		*step = c->blocks;
+	return true;
+}
+
+/*
+ * Move c->blocks, or the first of them.  *step is the number of blocks per
+ * command on a disk that reports deallocated blocks.  Returns the blocks moved;
+ * 0 with an error in the io.
+ */
+static uint32_t
+nvme_move_blocks(const struct lane *lane, struct io *io, struct nvme_command *c,
+    uint32_t *step)
+{
+	struct nvme *nv = lane->ep->priv;
+	uint32_t most = c->op == OP_ZERO ? nv->zero_most : nv->most;
+	struct nvme_wait wait = { .tries = 0 };
+	struct nvme_reply r;
+
+	if (c->blocks > most)
+		c->blocks = most;
+	if (c->blocks > *step)
+		c->blocks = *step;
+	for (;;) {
+		nvme_run_retried(lane, c, &r, &wait);
+		if (r.result == NVME_DONE) {
+			*step = *step < NVME_BLOCKS ? *step * 2 : *step;
+			break;
+		}
+		if (r.result == NVME_FREE && nv->disk.zeros && c->blocks == 1) {
+			memset(c->buf, 0, nv->disk.block);
+			break;
+		}
+		if (nvme_halve_most(nv, c, &r, step) ||
+		    nvme_passes(lane, io, &r, &wait))
+			continue;
+		nvme_fail(lane, io, &r);
+		if (c->op == OP_ZERO && r.unknown)
+			io->err = EOPNOTSUPP;
+		return 0;
+	}
+	if (c->op == OP_READ)
+		nv->good = c->lba;
+	return c->blocks;
+}
+
+/* The rest of an io, in blocks, as far as the disk has them. */
+static uint32_t
+blocks_left(const struct nvme *nv, const struct io *io)
+{
+	uint64_t at = (io->off + io->done) / nv->disk.block;
+	uint64_t n = (io->len - io->done) / nv->disk.block;
+
+	if (n > nv->disk.blocks - at)
+		n = nv->disk.blocks - at;
+	return n < NVME_BLOCKS ? (uint32_t)n : NVME_BLOCKS;
+}
+
+/* Read parts of blocks by way of a bounce buffer. */
+static void
+nvme_read_unaligned(const struct lane *lane, struct io *io, uint32_t *step)
+{
+	const struct nvme *nv = lane->ep->priv;
+	struct nvme_command c = nvme_compose_io(lane, io);
+	uint32_t block = nv->disk.block;
+	size_t skip = (size_t)((io->off + io->done) % block), got;
+
+	c.buf = lane->priv;
+	c.blocks = 1;
+	if (lane->priv == NULL) {
+		io->err = EINVAL;
+		return;
+	}
+	got = (size_t)nvme_move_blocks(lane, io, &c, step) * block;
+	if (io->err != 0)
+		return;
+	got -= skip;
+	if (got > io->len - io->done)
+		got = io->len - io->done;
+	memcpy(io->buf + io->done, (unsigned char *)lane->priv + skip, got);
+	io->done += got;
+}
+
+/*
+ * Whether Write Zeroes can do it: whole blocks, and the disk has not refused
+ * before.
+ */
+static bool
+nvme_zeroable(const struct nvme *nv, const struct io *io)
+{
+	uint32_t block = nv->disk.block;
+
+	return nv->zero_most > 0 && !nv->no_zeroes && io->off % block == 0 &&
+	    io->len % block == 0;
+}
+
+static void
+nvme_transfer(struct lane *lane, struct io *io)
+{
+	struct nvme *nv = lane->ep->priv;
+	uint32_t block = nv->disk.block, step = NVME_BLOCKS;
+	struct nvme_command c;
+
+	if (io->op == OP_ZERO && !nvme_zeroable(nv, io))
+		io->err = EOPNOTSUPP;
+	while (io->done < io->len && io->err == 0) {
+		uint64_t at = io->off + io->done;
+
+		if (at / block >= nv->disk.blocks) {
+			io->err = io->op == OP_READ ? 0 : ENOSPC;
+			break;
+		}
+		if (at % block == 0 && io->len - io->done >= block) {
+			c = nvme_compose_io(lane, io);
+			c.blocks = blocks_left(nv, io);
+			io->done += (size_t)nvme_move_blocks(lane, io, &c,
+			    &step) * block;
+		} else if (io->op == OP_READ) {
+			nvme_read_unaligned(lane, io, &step);
+		} else {
+			io->err = EINVAL;
+		}
+	}
+	if (io->op == OP_ZERO && io->err == EOPNOTSUPP)
+		nv->no_zeroes = true;
+}
+
+/* Runs without a lane, so without a bounce buffer: whole blocks only. */
+static void
+nvme_probe(struct endpoint *ep, struct io *io)
+{
+	struct lane lane = { .ep = ep, .halt = -1 };
+
+	lane_transfer(&lane, io);
+}
+
+/* --- asynchronous requests ------------------------------------------------ */
+
+/* Only a request that is one command for both disk and host. */
+static bool
+nvme_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+{
+	const struct nvme *nv = lane->ep->priv;
+	struct nvme_command c = nvme_compose_io(lane, io);
+	uint32_t block = nv->disk.block;
+	uint64_t n = io->len / block;
+
+	if (io->op == OP_ZERO || io->off % block != 0 || io->len % block != 0 ||
+	    n > nv->most || c.lba >= nv->disk.blocks ||
+	    n > nv->disk.blocks - c.lba || nv->changed)
+		return false;
+	c.blocks = (uint32_t)n;
+	nvme_prepare(sqe, nv->fd, &nv->disk, &c);
+	return true;
+}
+
+/* Leave to transfer what may succeed at a second try, or in parts. */
+static bool
+nvme_finish(struct lane *lane, struct io *io, int result)
+{
+	struct nvme *nv = lane->ep->priv;
+	struct nvme_reply r;
+
+	nvme_judge(&r, io->op, result);
+	switch (r.result) {
+	case NVME_DONE:
+		io->done = io->len;
+		if (io->op == OP_READ)
+			nv->good = io->off / nv->disk.block;
+		return true;
+	case NVME_AGAIN:
+	case NVME_AWAY:
+	case NVME_SMALLER:
+	case NVME_FREE:
+		return false;
+	case NVME_CHANGED:
+		if (!nv->changed && !nvme_changed(lane->ep))
+			return false;
+		nvme_fail(lane, io, &r);
+		return true;
+	default:
+		nvme_fail(lane, io, &r);
+		return true;
+	}
+}
+
+/* --- after the last write ------------------------------------------------- */
+
+/* If power was lost since the first write, the cache is lost too. */
+static int
+check_power(const struct endpoint *ep, struct fault *f)
+{
+	const struct nvme *nv = ep->priv;
+	struct nvme_power now;
+
+	if (!nv->powered)
+		return 0;
+	if (!nvme_power(nv->fd, nv->how.timeout, &now))
+		return fault_set(f, STATUS_NOT_FLUSHED, "%s: whether it lost "
+		    "power meanwhile is not known: its SMART log can no longer "
+		    "be read", ep->name);
+	if (memcmp(&now, &nv->power, sizeof(now)) == 0)
+		return 0;
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: it lost power during the "
+	    "copy, and what was in its cache may be lost", ep->name);
+}
+
+static int
+nvme_flush_target(struct endpoint *ep, struct fault *f)
+{
+	struct nvme *nv = ep->priv;
+	struct nvme_reply r = { .err = 0 };
+
+	if (!nv->unflushed && nvme_flush_out(nv, &r))
+		return check_power(ep, f);
+	if (!nv->unflushed) {
+		snprintf(nv->why, sizeof(nv->why), "%s", r.why[0] != '\0' ?
+		    r.why : errno_words(r.err));
+		nv->unflushed = true;
+	}
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: Flush failed: %s",
+	    ep->name, nv->why);
+}
+
+static int
+nvme_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t holes, struct fault *f)
+{
+	const struct nvme *nv = ep->priv;
+
+	(void)from;
+	(void)to;
+	(void)holes;
+	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, f);
+}
+
+/* Read one block to see whether the disk supports FUA. */
+static int
+nvme_try_fua(struct endpoint *r, struct fault *f)
+{
+	struct io io;
+	int failed = endpoint_probe_first(r, &io, f);
+
+	if (failed == 0 && io.err == EPROTO)
+		failed = fault_set(f, STATUS_REFUSED, "%s cannot be read past "
+		    "its cache: it refuses Read with FUA (%s)", r->name,
+		    io.why);
+	if (failed != 0)
+		nvme_close(r);
+	return failed;
+}
+
+/* Reads with FUA come from the medium (NVM, Read command). */
+static int
+nvme_open_readback(const struct endpoint *target, struct endpoint *r,
+    struct fault *f)
+{
+	const struct nvme *of = target->priv;
+	struct nvme *nv = calloc(1, sizeof(*nv));
+
+	if (nv == NULL)
+		return fault_errno(f, ENOMEM, "%s", target->name);
+	nv->disk = of->disk;
+	nv->how = of->how;
+	nv->how.fua = true;
+	nv->reads_back = true;
+	nv->good = NOWHERE;
+	nv->most = of->most;
+	nv->fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
+	r->be = &nvme_backend;
+	r->priv = nv;
+	r->geo.io_align = nv->disk.block;
+	r->geo.size = target->geo.size;
+	if (nv->fd >= 0)
+		return nvme_try_fua(r, f);
+	fault_errno(f, errno, "%s: opening it to read it back", target->name);
+	free(nv);
+	return -1;
+}
+
+static void
+nvme_note(const struct endpoint *ep, char *text, size_t room)
+{
+	const struct nvme *nv = ep->priv;
+	int n = 0;
+
+	text[0] = '\0';
+	if (!ep->spec.loud)
+		return;
+	if (nv->again > 0)
+		n = snprintf(text, room, "%u commands retried", nv->again);
+	if (nv->shrunk > 0)
+		snprintf(text + n, room - (size_t)n, "%sthe host takes %u "
+		    "blocks a command", n > 0 ? "; " : "", nv->most);
+}
+
+const struct backend nvme_backend = {
+	.open = nvme_open,
+	.prepare = nvme_start,
+	.attach = nvme_attach,
+	.detach = nvme_detach,
+	.transfer = nvme_transfer,
+	.prep = nvme_prep,
+	.finish = nvme_finish,
+	.check_kept = nvme_check_kept,
+	.flush = nvme_flush_target,
+	.probe = nvme_probe,
+	.open_readback = nvme_open_readback,
+	.note = nvme_note,
+	.close = nvme_close,
+};

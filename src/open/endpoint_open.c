@@ -1,0 +1,431 @@
+/*
+ * Opening an end.  A name is looked up once, as an O_PATH descriptor.  This
+ * descriptor then shows what it is (choose.c), and the backend reopens the same
+ * file (reopen.h), so that a name that changes meanwhile has no effect.
+ */
+#include "end/endpoint.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/status.h"
+#include "choose.h"
+#include "cli/opts.h"
+#include "disk/disk.h"
+#include "end/backend.h"
+#include "end/layer.h"
+
+static int
+open_inherited(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct stat st;
+	off_t at;
+	int mode;
+
+	if (fstat(ep->fd, &st) != 0 || (mode = fcntl(ep->fd, F_GETFL)) < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	if ((mode & O_PATH) != 0 ||
+	    (mode & O_ACCMODE) ==
+	    (ep->spec.role == SOURCE ? O_WRONLY : O_RDONLY))
+		return fault_errno(f, EBADF, "%s", ep->name);
+	if (choose(ep, ep->fd, &st, f) != 0)
+		return -1;
+	if (ep->be == &file_backend && ep->spec.role == TARGET &&
+	    !ep->is.device && (mode & O_APPEND) != 0)
+		choose_append(ep, &st);
+	at = lseek(ep->fd, 0, SEEK_CUR);
+	if (at < 0 && ep->be == &file_backend)	/* its offset may be anything */
+		return fault_errno(f, errno, "%s: where it stands", ep->name);
+	if ((ep->spec.flags & FLAG_APPEND) == 0 && at > 0)
+		ep->lim.base = (uint64_t)at;
+	return ep->be->open(ep, look, f);
+}
+
+static int
+open_generated(struct endpoint *ep, bool look, struct fault *f)
+{
+	ep->be = &null_backend;
+	ep->is.endless = true;
+	ep->name = (ep->spec.flags & FLAG_RANDOM) != 0 ? "iflag=random" :
+	    "iflag=00";
+	return choose_misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
+}
+
+/*
+ * For a target that does not exist, keep the directory it goes into, so that
+ * decisions about this directory still hold when the file is created.
+ */
+static int
+open_absent(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct stat st;
+	const char *base;
+	int failed = 0;
+
+	ep->dir = path_dir(ep->name, O_RDONLY, &base);
+	if (ep->dir < 0 && errno == ENOENT)
+		return path_no_dir(ep->name, "", ep->name, f);
+	if (ep->dir < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	ep->is.absent = true;
+	ep->be = (ep->spec.flags & FLAG_APPEND) != 0 ? &stream_backend :
+	    &file_backend;
+	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
+		    "to a file that does not exist", ep->name);
+	if (failed == 0)
+		failed = choose_misused(ep, f);
+	if (failed == 0)
+		(void)fstatfs(ep->dir, &ep->fs);
+	if (failed == 0)
+		failed = ep->be->open(ep, look, f);
+	if (failed != 0)
+		close(ep->dir);
+	return failed;
+}
+
+enum { PREFIXES = 8 };		/* per kind, at most */
+
+/* Addresses, which are never file names: their prefixes and backends. */
+static const struct address {
+	enum end_kind	 kind;
+	const struct backend *be;
+	const char	*prefix[PREFIXES];
+} addresses[] = {
+#define ADDRESS(kind, name, words, word, ...) \
+	{ kind, &name, { __VA_ARGS__ } },
+#include "end/kinds.def"
+};
+
+enum { ADDRESSES = sizeof(addresses) / sizeof(addresses[0]) };
+
+static const struct address *
+address_of(const char *name)
+{
+	const char *prefix;
+	size_t i, k;
+
+	for (i = 0; i < ADDRESSES; i++)
+		for (k = 0; k < PREFIXES; k++) {
+			prefix = addresses[i].prefix[k];
+			if (prefix != NULL &&
+			    strncmp(name, prefix, strlen(prefix)) == 0)
+				return &addresses[i];
+		}
+	return NULL;
+}
+
+static int
+open_address(struct endpoint *ep, const struct address *a, bool look,
+    struct fault *f)
+{
+	ep->be = a->be;
+	if (choose_misused(ep, f) != 0)
+		return -1;
+	if ((ep->spec.flags & FLAG_APPEND) != 0)
+		return fault_set(f, STATUS_USAGE, "%s: oflag=append is for "
+		    "files", ep->name);
+	return ep->be->open(ep, look, f);
+}
+
+/* What to use instead of a web address, or of a path on another machine. */
+static const char *
+endpoint_hint(const struct endpoint *ep, const char *rest)
+{
+	bool web = strncmp(ep->name, "http", 4) == 0 ||
+	    strncmp(ep->name, "ftp", 3) == 0;
+
+	if (strncmp(ep->name, "ssh:", 4) == 0)
+		return ": '[ ssh HOST nbdkit -s file DISK ]' is a disk of "
+		    "another machine";
+	if (strncmp(rest, "//", 2) == 0)
+		return web && ep->spec.role == SOURCE ? ": curl -f URL | pardd "
+		    "of=... reads it" : "";
+	return rest[0] == '/' ? ": '[ ssh HOST nbdkit -s file DISK ]' is a "
+	    "disk of another machine" : "";
+}
+
+/* Refuse what only fstab and mount(8) understand, unless such a file exists. */
+static int
+check_tag(const struct endpoint *ep, struct fault *f)
+{
+	static const char *const tags[][2] = { { "UUID=", "uuid" },
+		{ "LABEL=", "label" }, { "PARTUUID=", "partuuid" },
+		{ "PARTLABEL=", "partlabel" } };
+	size_t i, n;
+
+	for (i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+		n = strlen(tags[i][0]);
+		if (strncmp(ep->name, tags[i][0], n) == 0 && faccessat(AT_FDCWD,
+		    ep->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+			return fault_set(f, STATUS_USAGE, "%s: write "
+			    "/dev/disk/by-%s/%s; for a file of that name write "
+			    "./%s", ep->name, tags[i][1], ep->name + n,
+			    ep->name);
+	}
+	return 0;
+}
+
+/*
+ * Refuse a name of the form SCHEME:... or USER@HOST:..., unless such a file
+ * exists: an address that only other copiers understand must not become a new
+ * file.
+ */
+static int
+check_scheme(const struct endpoint *ep, struct fault *f)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.@";
+	const char *name = ep->name;
+	size_t n = strspn(name, letters);
+
+	if (n == 0 || name[n] != ':' || faccessat(AT_FDCWD, name, F_OK,
+	    AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "%.*s: is no kind of end that pardd "
+	    "knows%s; for a file of that name write ./%s", (int)n, name,
+	    endpoint_hint(ep, name + n + 1), name);
+}
+
+static int
+endpoint_open_named(struct endpoint *ep, bool look, struct fault *f)
+{
+	int nofollow = (ep->spec.flags & FLAG_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
+	int path = open(ep->name, O_PATH | O_CLOEXEC | nofollow), failed;
+	struct stat st;
+
+	if (path < 0 && errno == ENOENT && ep->spec.role == TARGET &&
+	    (ep->spec.flags & FLAG_NOCREAT) == 0)
+		return open_absent(ep, look, f);
+	if (path < 0)
+		return fault_found(f, ep);
+	failed = fstat(path, &st) != 0 ? fault_errno(f, errno, "%s", ep->name) :
+	    choose(ep, path, &st, f);
+	if (failed == 0) {
+		ep->fd = path;
+		failed = ep->be->open(ep, look, f);
+		ep->fd = -1;
+	}
+	close(path);
+	return failed;
+}
+
+/* Open an address, or a file. */
+static int
+open_name(struct endpoint *ep, bool look, struct fault *f)
+{
+	const struct address *a = address_of(ep->name);
+
+	if (a != NULL)
+		return open_address(ep, a, look, f);
+	return check_scheme(ep, f) != 0 || check_tag(ep, f) != 0 ? -1 :
+	    endpoint_open_named(ep, look, f);
+}
+
+static struct end_spec
+spec_of(const struct opts *o, enum role role, unsigned flags)
+{
+	return (struct end_spec){ .role = role, .flags = flags,
+		.force = o->force, .timeout = opts_timeout(o),
+		.patience = o->timeout < 0 ? 0 : opts_timeout(o),
+		.cdb_size = (unsigned)o->cdbsz, .bpt = o->bpt,
+		.retries = o->retries, .rescue = o->map != NULL,
+		.keeps = o->map != NULL || o->base != NULL ||
+		    (o->oflag & FLAG_SPARING) != 0,
+		.coe = o->coe != 0, .verify = o->verify != 0,
+		.sync = o->sync != 0, .async = opts_async(o),
+		.loud = o->verbose > 0,
+		.held = (o->force & FORCE_HELD) != 0,
+		.secrets = o->secrets };
+}
+
+/* Not open yet, but with a backend, so that it can be closed. */
+static struct endpoint
+endpoint_unopened(struct end_spec spec, const char *name)
+{
+	return (struct endpoint){ .be = &null_backend, .name = name,
+		.spec = spec,
+		.geo = { .size = -1, .room = -1, .io_align = 1 },
+		.lim.end = UINT64_MAX, .fd = -1, .dir = -1, .layer = -1 };
+}
+
+static enum end_kind
+endpoint_kind_found(const struct endpoint *ep)
+{
+	size_t i;
+
+	for (i = 0; i < ADDRESSES; i++)
+		if (ep->be == addresses[i].be)
+			return addresses[i].kind;
+	if (ep->be == &sg_backend)
+		return END_SCSI;
+	if (ep->be == &nvme_backend)
+		return END_NVME;
+	if (ep->be == &null_backend && ep->spec.role == TARGET)
+		return END_DISCARD;
+	if (ep->be == &null_backend)
+		return (ep->spec.flags & FLAG_RANDOM) != 0 ? END_RANDOM :
+		    END_ZEROS;
+	if (ep->is.streamed)
+		return END_STREAM;
+	return ep->is.device ? END_BLOCK : END_FILE;
+}
+
+int
+endpoint_open_compared(struct endpoint *ep, const struct opts *o,
+    struct fault *f)
+{
+	*ep = endpoint_unopened(spec_of(o, SOURCE, o->oflag), o->output);
+	ep->is.back = true;
+	if (open_name(ep, false, f) != 0)
+		return -1;
+	ep->kind = endpoint_kind_found(ep);
+	return 0;
+}
+
+static int
+endpoint_find(struct endpoint *ep, bool look, struct fault *f)
+{
+	const char *name = ep->name;
+
+	if ((ep->spec.flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
+		return open_generated(ep, look, f);
+	if (name == NULL || strcmp(name, "-") == 0) {
+		ep->fd = ep->spec.role == SOURCE ? STDIN_FILENO : STDOUT_FILENO;
+		ep->name = ep->spec.role == SOURCE ? "standard input" :
+		    "standard output";
+		ep->is.inherited = true;
+		return open_inherited(ep, look, f);
+	}
+	if (ep->spec.role == TARGET && strcmp(name, ".") == 0) {
+		ep->be = &null_backend;
+		return choose_misused(ep, f) != 0 ? -1 :
+		    ep->be->open(ep, look, f);
+	}
+	return open_name(ep, look, f);
+}
+
+static int
+endpoint_open_found(struct endpoint *ep, bool look, struct fault *f)
+{
+	if (endpoint_find(ep, look, f) != 0)
+		return -1;
+	ep->kind = endpoint_kind_found(ep);
+	layer_open(ep, look);
+	return 0;
+}
+
+int
+endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
+    bool look, struct fault *f)
+{
+	*ep = role == SOURCE ?
+	    endpoint_unopened(spec_of(o, SOURCE, o->iflag), o->input) :
+	    endpoint_unopened(spec_of(o, TARGET, o->oflag), o->output);
+	ep->spec.bitmap = role == SOURCE ? o->bitmap : NULL;
+	ep->spec.since = role == SOURCE ? o->since : NULL;
+	return endpoint_open_found(ep, look, f);
+}
+
+int
+endpoint_open_target(struct endpoint *ep, const struct opts *o,
+    const char *name, bool look, struct fault *f)
+{
+	*ep = endpoint_unopened(spec_of(o, TARGET, o->oflag), name);
+	return endpoint_open_found(ep, look, f);
+}
+
+/*
+ * Whether an end that identifies itself is not the one that was there before,
+ * even though it has the same name.
+ */
+static bool
+is_another(const struct endpoint *was, const struct endpoint *is)
+{
+	struct disk a, b;
+
+	return was->is.remote && endpoint_disk(was, &a) &&
+	    endpoint_disk(is, &b) && (strcmp(a.serial, b.serial) != 0 ||
+	    strcmp(a.wwn, b.wwn) != 0);
+}
+
+int
+endpoint_open_again(struct endpoint *new, const struct end_spec *spec,
+    const char *path, struct fault *f)
+{
+	*new = endpoint_unopened(*spec, path);
+	return open_name(new, false, f);
+}
+
+/* Check that the same end has come back.  Returns 0, or -1 with *f. */
+static int
+endpoint_check_same(const struct endpoint *was, const struct endpoint *is,
+    struct fault *f)
+{
+	int64_t size = was->lim.part > 0 ? was->lim.disk_size : was->geo.size;
+	char blocks[32] = "";
+
+	if (is_another(was, is))
+		return fault_set(f, STATUS_REFUSED, "%s has the same name, but "
+		    "is another disk", is->name);
+	if (is->be == was->be && is->geo.size == size &&
+	    is->geo.block == was->geo.block)
+		return 0;
+	if (is->geo.block > 0)
+		snprintf(blocks, sizeof(blocks), " in blocks of %u",
+		    is->geo.block);
+	return fault_set(f, STATUS_REFUSED, "%s has the same name, but is "
+	    "another: %lld bytes%s", is->name, (long long)is->geo.size, blocks);
+}
+
+int
+endpoint_replace(struct endpoint *ep, struct endpoint *new, struct fault *f)
+{
+	if (endpoint_check_same(ep, new, f) != 0) {
+		endpoint_close(new);
+		return -1;
+	}
+	if (ep->be->close != NULL)
+		ep->be->close(ep);
+	ep->priv = new->priv;
+	ep->id = new->id;
+	ep->is.inherited = false;
+	ep->fd = -1;
+	if (new->name != ep->name) {
+		strlcpy(ep->again, new->name, sizeof(ep->again));
+		ep->name = ep->again;
+	}
+	return 0;
+}
+
+int
+endpoint_readback(struct endpoint *r, const struct endpoint *target,
+    uint32_t most, struct fault *f)
+{
+	if (target->be->open_readback == NULL)
+		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
+		    "is written in order, or not kept", target->name);
+	*r = endpoint_unopened(target->spec, target->name);
+	r->spec.role = SOURCE;
+	r->geo.block = target->geo.block;
+	r->is.device = target->is.device;
+	r->is.inherited = target->is.inherited;
+	r->kind = target->kind;
+	r->is.back = true;
+	r->is.seekable = true;
+	r->id = target->id;
+	if (target->be->open_readback(target, r, f) != 0)
+		return -1;
+	if (r->geo.io_align <= most)
+		return 0;
+	fault_set(f, STATUS_REFUSED, "%s is read back in units of %u bytes: "
+	    "they are too large", r->name, r->geo.io_align);
+	endpoint_close(r);
+	return -1;
+}

@@ -1,0 +1,142 @@
+/*
+ * A SCSI disk as an end, as sg.c and its sister files share it.
+ */
+#ifndef PARDD_SG_H
+#define PARDD_SG_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "end/backend.h"
+#include "scsi/scsi.h"
+
+enum {
+	FEW_TRIES = 2,		/* retries, if the disk aborts by itself */
+
+	ILLEGAL_REQUEST = 5,	/* statuses of sg3_utils */
+	UNIT_ATTENTION = 6,
+	ABORTED_COMMAND = 11,
+	OUT_OF_RANGE = 22,
+	BUSY = 26,
+	TASK_SET_FULL = 27,
+};
+
+struct sg {			/* priv of an endpoint */
+	struct scsi_path path;		/* for all commands but transfers */
+	struct scsi_disk disk;
+	struct scsi_command how;	/* template of all commands */
+	bool		 shared;	/* O_EXCL: one descriptor for all */
+	atomic_uint	 most;		/* blocks per command */
+	atomic_bool	 no_same;	/* the disk does not know WRITE SAME */
+	atomic_bool	 changed;	/* the medium changed: send no more */
+	atomic_uint	 writes;	/* writes without FUA, possibly
+					 * executed */
+	struct sg	*target;	/* the target that this reads back, or
+					 * NULL */
+	atomic_bool	 aborts;	/* it aborts reads that fail */
+	atomic_bool	 silent;	/* it did not answer elsewhere, nor has
+					 * it read since */
+	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
+	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
+};
+
+enum {
+	SG_BOUNCE = 64 << 10,	/* bytes, to read parts of blocks */
+};
+
+struct sg_lane {		/* priv of a lane */
+	struct scsi_path path;		/* for commands that are waited for */
+	unsigned char	*map;		/* reserved buffer, or NULL */
+	size_t		 map_len;
+	unsigned char	*bounce;	/* SG_BOUNCE bytes, page aligned */
+	struct sg_async	*async;		/* NULL: all commands are waited for */
+};
+
+/* Record that a command is about to be sent, and its result. */
+void sg_sends(struct sg *, const struct scsi_command *);
+void sg_sent(struct sg *, const struct scsi_command *,
+    const struct scsi_reply *);
+
+/*
+ * Whether a command that failed may be repeated.  Not if the target reports an
+ * earlier failure, nor if the disk was restarted after writes without FUA:
+ * those are lost.
+ */
+bool sg_passes(const struct endpoint *, const struct io *,
+    const struct scsi_reply *);
+
+/* Put the reason why the command failed for good into the io. */
+void sg_give_up(const struct lane *, struct io *, const struct scsi_reply *);
+
+/*
+ * Set whether commands of the open endpoint can be asynchronous: why not
+ * (sync_why), or how many per lane and how large.
+ */
+void sg_async_offer(struct endpoint *);
+
+/*
+ * Open and close what a lane needs for that: its own descriptor, and room for
+ * the commands.  Returns 0, or an errno value with *async NULL.  NULL may be
+ * closed.
+ */
+int sg_async_open(const struct endpoint *, struct sg_async **async);
+void sg_async_close(struct sg_async *);
+
+/* The command for an io at lba, with buf; the number of blocks is not set. */
+struct scsi_command sg_compose(const struct lane *, const struct io *,
+    unsigned char *buf, uint64_t lba);
+
+/* Run it once, and count what users may want to know. */
+void sg_run(const struct lane *, const struct scsi_command *,
+    struct scsi_reply *);
+
+/*
+ * The medium has changed.  Only one command is told so: keep its reason, and
+ * fail all commands of all lanes from here on.
+ */
+void sg_change(struct sg *, struct io *, const char *why);
+
+/*
+ * The template of all commands; and the properties of the endpoint, except its
+ * depth, once the disk was queried.
+ */
+struct scsi_command sg_common(const struct endpoint *,
+    const struct scsi_disk *);
+void sg_fill_in(struct endpoint *);
+
+/* sg_open.c: opening sg, bsg and block nodes, as in struct backend. */
+int sg_open(struct endpoint *, bool look, struct fault *);
+int sg_prepare(struct endpoint *, int64_t length, struct fault *);
+int sg_attach(struct lane *);
+int sg_detach(struct lane *);
+
+/* Functions of struct backend that only need the path, of any kind. */
+void sg_transfer(struct lane *, struct io *);
+int sg_extent(const struct endpoint *, uint64_t off, struct extent *);
+int sg_flush(struct endpoint *, struct fault *);
+void sg_probe(struct endpoint *, struct io *);
+int sg_readback(const struct endpoint *target, struct endpoint *r,
+    struct fault *);
+void sg_note(const struct endpoint *, char *text, size_t room);
+int sg_close(struct endpoint *);
+
+/* Whether an io has a buffer and consists of whole blocks of the disk. */
+bool sg_fits(const struct sg *, const struct io *);
+
+/*
+ * Conclude an io by the reply to its last command.  If it did only part of the
+ * work, further commands do the rest and are waited for, unless it has failed.
+ */
+void sg_end(struct lane *, struct io *, const struct scsi_reply *);
+
+/* Asynchronous requests, as in struct backend; */
+bool sg_start(struct lane *, struct io *);
+int sg_pollfd(struct lane *, short *events);
+void sg_service(struct lane *);
+
+/* and the reply to the last command of an io that is over. */
+void sg_take(struct lane *, struct io *, struct scsi_reply *);
+
+#endif

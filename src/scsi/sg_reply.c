@@ -1,0 +1,213 @@
+/*
+ * Composing the command for an io, and what to do with the io when it fails.
+ */
+#include "sg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "cli/opts.h"
+#include "end/node.h"
+
+enum {
+	ASKED = 4,		/* places to read, to see whether any can be */
+};
+
+void
+sg_change(struct sg *sg, struct io *io, const char *why)
+{
+	sg->changed = true;
+	io->err = EPROTO;
+	io->status = UNIT_ATTENTION;
+	io->bad_off = NOWHERE;
+	snprintf(io->why, sizeof(io->why), "the medium was changed or removed"
+	    "%s%s", why[0] != '\0' ? ": " : "", why);
+}
+
+/* Whether the cache of the disk may hold the data of the command. */
+static bool
+sg_command_cached(const struct scsi_command *c)
+{
+	return c->write && !c->fua;
+}
+
+void
+sg_sends(struct sg *sg, const struct scsi_command *c)
+{
+	sg->writes += sg_command_cached(c);
+}
+
+void
+sg_sent(struct sg *sg, const struct scsi_command *c,
+    const struct scsi_reply *r)
+{
+	bool run = r->err == 0 && r->status != UNIT_ATTENTION &&
+	    r->status != BUSY && r->status != TASK_SET_FULL;
+
+	sg->writes -= sg_command_cached(c) && !run;
+	sg->recovered += r->recovered;
+	sg->indirect += r->indirect;
+	if (r->result == SCSI_MOVED && r->moved > 0 && !c->write) {
+		sg->good = c->lba;
+		sg->silent = false;
+	}
+}
+
+/*
+ * The failure may be reported to the lane that reads the target back instead.
+ * That is no problem if all of it will be read back.
+ */
+bool
+sg_passes(const struct endpoint *ep, const struct io *io,
+    const struct scsi_reply *r)
+{
+	const struct sg *sg = ep->priv;
+	const struct sg *of = sg->target != NULL ? sg->target : sg;
+	bool source = io->op == OP_READ && !ep->is.back;
+
+	if (r->result == SCSI_AGAIN)
+		return !r->restarted || of->writes == 0 ||
+		    (of != sg && ep->spec.verify);
+	return r->result == SCSI_MOVED ||
+	    (r->result == SCSI_EARLIER && source);
+}
+
+/* Whether a failed read may be due to its blocks, and not to the copy. */
+static bool
+fails_by_itself(const struct scsi_reply *r)
+{
+	return r->status == ABORTED_COMMAND || r->status == OUT_OF_RANGE ||
+	    r->status == STATUS_TIMEOUT;
+}
+
+/*
+ * Some disks report this for blocks that they cannot read.  Find out, unless
+ * the copy stops here anyway.  For timeouts a rescue finds out by itself
+ * (liveness.c).
+ */
+static bool
+sg_may_be_bad(const struct lane *lane, const struct io *io,
+    const struct scsi_reply *r)
+{
+	const struct endpoint *ep = lane->ep;
+	const struct sg *sg = ep->priv;
+	const struct sg_lane *l = lane->priv;
+	bool rescue = ep->spec.rescue;
+
+	return io->op == OP_READ && sg->target == NULL && l->bounce != NULL &&
+	    fails_by_itself(r) && (ep->spec.coe || rescue) && !sg->silent &&
+	    !(rescue && r->status == STATUS_TIMEOUT);
+}
+
+struct scsi_command
+sg_compose(const struct lane *lane, const struct io *io, unsigned char *buf,
+    uint64_t lba)
+{
+	const struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	struct scsi_command c = sg->how;
+
+	c.write = io->op != OP_READ;
+	c.same = io->op == OP_ZERO;
+	c.unmap = c.same && (lane->ep->spec.flags & FLAG_TRIM) != 0 &&
+	    sg->disk.frees_zeros;
+	c.mmap = l->map != NULL && !c.same;
+	c.lba = lba;
+	c.buf = buf;
+	return c;
+}
+
+void
+sg_run(const struct lane *lane, const struct scsi_command *c,
+    struct scsi_reply *r)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	size_t len = (size_t)c->blocks * c->block;
+
+	if (c->mmap && c->write)
+		memcpy(l->map, c->buf, len);
+	sg_sends(sg, c);
+	scsi_run(&l->path, c, r);
+	sg_sent(sg, c, r);
+	if (c->mmap && !c->write)
+		memcpy(c->buf, l->map, r->moved);
+}
+
+/* Whether one block can be read, after retries of transient errors. */
+static bool
+sg_reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	struct scsi_command c = sg_compose(lane, io, l->bounce, lba);
+	struct scsi_reply r = { .result = SCSI_AGAIN };
+	int try;
+
+	c.blocks = 1;
+	for (try = 0; try <= FEW_TRIES && r.result == SCSI_AGAIN; try++)
+		sg_run(lane, &c, &r);
+	if (r.result == SCSI_CHANGED)
+		sg->changed = true;
+	if (r.status == STATUS_TIMEOUT)
+		sg->silent = true;
+	return r.result == SCSI_MOVED && r.moved > 0;
+}
+
+/*
+ * Whether the disk reads at all: try the last block that was read well, or a
+ * few that are far apart, but none of those that have just failed.  A disk that
+ * does not answer is not tried again, by any lane, until it has read something:
+ * each try takes a timeout.
+ */
+static bool
+sg_reads_elsewhere(const struct lane *lane, const struct io *io)
+{
+	const struct sg *sg = lane->ep->priv;
+	uint64_t first = io->off / sg->disk.block, lba = sg->good;
+	uint64_t end = (io->off + io->len - 1) / sg->disk.block;
+	unsigned i;
+
+	for (i = 0; i <= ASKED && !sg->changed && !sg->silent; i++) {
+		if (lba < sg->disk.blocks && (lba < first || lba > end) &&
+		    sg_reads_at(lane, io, lba))
+			return true;
+		lba = sg->disk.blocks / ASKED * i;
+	}
+	return false;
+}
+
+void
+sg_give_up(const struct lane *lane, struct io *io, const struct scsi_reply *r)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	uint32_t block = sg->disk.block;
+
+	if (r->result == SCSI_CHANGED) {
+		sg_change(sg, io, r->why);
+		return;
+	}
+	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :
+	    EPROTO;
+	io->status = r->status;
+	io->bad_off = r->has_info && r->result == SCSI_MEDIUM &&
+	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;
+	snprintf(io->why, sizeof(io->why), "%s%s", r->result == SCSI_EARLIER ?
+	    "an earlier command failed: " : "", r->result == SCSI_MOVED &&
+	    r->why[0] == '\0' ? "the disk reports success, but has moved no "
+	    "data" : r->why);
+	if ((r->result == SCSI_FATAL || r->result == SCSI_AGAIN) &&
+	    node_lost(l->path.fd)) {
+		io->err = ENODEV;
+		io->status = 0;
+		snprintf(io->why, sizeof(io->why), "the device has gone");
+	} else if (sg_may_be_bad(lane, io, r) && sg_reads_elsewhere(lane, io)) {
+		io->err = EIO;
+		sg->aborts = sg->aborts || r->status == ABORTED_COMMAND;
+	} else if (sg->changed) {
+		sg_change(sg, io, "");
+	}
+}
