@@ -88,7 +88,7 @@ small()
 full_fs()
 {
 	small 2M 1M && "$blocks" make src 1500001 &&
-	    exits 78 "$pardd" if=src of=mnt/dst bs=512 bpt=8 "$@" &&
+	    exits 78 "$pardd" if=src of=mnt/dst bs=512 bpt=8 force=room "$@" &&
 	    does_not_say '^pardd: complete'
 }
 # ends: src, 2 MiB of zeros; holes, 3 MiB with 64 KiB of data; mnt, of 1 MiB
@@ -110,11 +110,46 @@ own_room()
 	small 1M 700k && "$blocks" make src 900k && exits 0 "$pardd" if=src of=mnt/other &&
 	    complete && does_not_say 'has room' && same src mnt/other
 }
+told='mnt/dst: its file system has room for 307200 bytes now, but 921600 are to be written'
 no_room_now()
 {
-	local told='mnt/dst: its file system has room for 307200 bytes now, but 921600 are to be written$'
-	small 1M 724k && "$blocks" make src 900k && exits 0 "$pardd" -dv if=src of=mnt/dst &&
-	    grep -q "^note=$told" out && exits 78 "$pardd" if=src of=mnt/dst && says "^pardd: note: $told"
+	small 1M 724k && "$blocks" make src 900k &&
+	    refused "$told; count= limits the copy \(force=room begins anyway\)$" if=src of=mnt/dst "$@" &&
+	    [[ ! -e mnt/dst ]]
+}
+forced()
+{
+	small 1M 724k && "$blocks" make src 900k && exits 0 "$pardd" -dv if=src of=mnt/dst force=room &&
+	    grep -q "^note=$told$" out && exits 78 "$pardd" if=src of=mnt/dst force=room &&
+	    says "^pardd: note: $told$"
+}
+# of_type SIZE MKFS...: mnt has such a file system, in a file of that size
+of_type()
+{
+	truncate -s "$1" fs && "${@:2}" fs >/dev/null && mkdir mnt && mount -o loop fs mnt && undo umount "$PWD/mnt"
+}
+# An image of 60 MiB with 8 MiB of files, onto a file system with half of that.
+used_only()
+{
+	mkdir files && "$blocks" make files/a 8M && mke2fs -q -t ext4 -d files src 60M &&
+	    of_type "$1" mke2fs -q -t ext4 && exits "$2" "$pardd" if=src of=mnt/dst used=only
+}
+used_fits()
+{
+	used_only 32M 0 && complete && e2fsck -fn mnt/dst >/dev/null
+}
+used_does_not()
+{
+	used_only 8M 101 && says 'in all, but [0-9]+ are to be written' && [[ ! -e mnt/dst ]]
+}
+# too_long MOST MKFS...: a source that is mostly a hole, and longer than any file there
+too_long()
+{
+	local most="its file system has files of $1 bytes at most"
+	truncate -s "$(($1 + 1))" src && of_type 64M "${@:2}" &&
+	    refused "$most, and this would have $(($1 + 1)); " if=src of=mnt/dst && [[ ! -e mnt/dst ]] &&
+	    "$blocks" make mnt/dst 1M && cp mnt/dst old && refused "$most" if=src of=mnt/dst &&
+	    same mnt/dst old && refused "$most" if=old of=mnt/dst bs=1 seek="$1" || return
 }
 can_mount()
 {
@@ -135,7 +170,14 @@ if ((EUID == 0)) && can_mount 2>/dev/null; then
 		it "copies what does: $operands" fits $operands
 	done
 	it "takes the target's own blocks for room" own_room
-	it "says with -d and at the start that there is no room now" no_room_now
+	it "refuses what would not fit now" no_room_now
+	it "... with -d" no_room_now -d
+	it "... with a map" no_room_now map=map
+	it "... beside another target" no_room_now of=other
+	it "begins with force=room, and says so there and with -d" forced
+	it "counts only what used=only copies" used_fits
+	it "... and that in full" used_does_not
+	it "refuses a file that is too long for ext2" too_long 17247252480 mke2fs -q -t ext2 -b 1024
 else
 	skip "cannot mount" "says 78 when the file system is full"
 fi

@@ -62,6 +62,7 @@ enum force {			/* of force= */
 	FORCE_LOOPED = 1 << 3,
 	FORCE_OVERLAP = 1 << 4,
 	FORCE_ODD = 1 << 5,
+	FORCE_ROOM = 1 << 6,
 };
 
 enum rescue_word {		/* of rescue= */

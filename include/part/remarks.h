@@ -53,8 +53,7 @@ struct remarks {
 	struct beyond beyond;
 	char	 cut[CUT_ROOM];	/* the file system that the range cuts, and
 				 * what to do first; or "" */
-	bool	 crowded;	/* too little free space at the target: */
-	struct fit fit;
+	struct fit fit;		/* into the file system of the target */
 	struct ata_hidden hidden;	/* in the source */
 	enum slip slip;
 	char	 kind[32];	/* SLIP_OVER_TABLE: the file system */

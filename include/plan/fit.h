@@ -4,24 +4,42 @@
 #ifndef PARDD_FIT_H
 #define PARDD_FIT_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "plan/plan.h"
 
+enum fits {
+	FITS,			/* as far as is known */
+	FITS_PERHAPS,		/* too little is free, but what will be written
+				 * may need less */
+	FITS_NOT_NOW,		/* too little is free */
+	FITS_NEVER,		/* not even if the file system were empty */
+	FITS_NO_FILE,		/* no file there can be so long */
+};
+
 struct fit {
-	uint64_t need;		/* bytes that are certainly needed */
-	uint64_t room;		/* bytes available */
+	enum fits is;
+	uint64_t need;		/* bytes that are certainly needed, or length
+				 * of that file, */
+	uint64_t room;		/* and bytes available */
 };
 
 /*
- * fit_never: whether it cannot fit even if that file system were empty.
- * fit_not_now: whether it does not fit at present, counting the target's own
- * blocks as free.  If so, *fit has the numbers.  What is unknown is no
- * objection: the length of the source, zeros that become holes, what used= and
- * bmap= leave out, shared blocks, compression.
+ * Judge a plan, counting the target's own blocks as free.  What is unknown is
+ * no objection: the length of the source, zeros that become holes, shared
+ * blocks.
  */
-bool fit_never(const struct plan *, struct fit *);
-bool fit_not_now(const struct plan *, struct fit *);
+struct fit fit_judge(const struct plan *);
+
+/*
+ * Count the bytes of data between off and off + length of the source that are
+ * in no hole, as far as "enough".
+ */
+uint64_t fit_data(const struct plan *, uint64_t off, uint64_t length,
+    uint64_t enough);
+
+/* What is wrong, for anything but FITS, as a sentence without an end. */
+void fit_tell(const struct plan *, const struct fit *, char *text, size_t room);
 
 #endif

@@ -76,6 +76,8 @@ struct plan {
 	bool		 reads_back;	/* the target is read back */
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
 	mode_t		 perm;		/* of a target that is created */
+	uint64_t	 omitted;	/* bytes that used= or bmap= leaves out,
+					 * and that would be written else */
 	uint64_t	 needed;	/* bytes that hold all partitions, or
 					 * the file system, if the target is
 					 * too small; or 0 */

@@ -356,7 +356,7 @@ remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 		table_free(&src);
 		return;		/* the rest would not be reported */
 	}
-	found->crowded = fit_not_now(p, &found->fit);
+	found->fit = fit_judge(p);
 	if (thorough || (p->opts->map == NULL && p->src->lim.part == 0 &&
 	    p->bounded && p->length == (uint64_t)p->src->geo.size))
 		(void)ata_hidden(p->src, &found->hidden);

@@ -22,6 +22,7 @@
 #include "map/mapfile.h"
 #include "open/tee.h"
 #include "part/parts.h"
+#include "plan/fit.h"
 #include "used_list.h"
 #include "used_survey.h"
 
@@ -199,6 +200,21 @@ bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
 	return 0;
 }
 
+/* How much of what is free, or not mapped, would else be written. */
+static uint64_t
+used_omits(const struct used *u, const struct plan *p)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	if (!p->holes)
+		return u->bytes_free;
+	for (i = 0; i < u->free.n; i++)
+		sum += fit_data(p, u->free.seg[i].off, u->free.seg[i].len,
+		    UINT64_MAX);
+	return sum;
+}
+
 /* Leave out what a block map does not contain. */
 static int
 of_bmap(struct used *u, struct plan *p, const struct bmap *m, struct fault *f)
@@ -222,6 +238,7 @@ of_bmap(struct used *u, struct plan *p, const struct bmap *m, struct fault *f)
 	u->masks = p->src->is.streamed;
 	u->leaves = !u->masks;
 	u->clears = u->leaves && (p->opts->oflag & FLAG_NOZERO) == 0;
+	p->omitted = used_omits(u, p);
 	p->used = u;
 	return 0;
 }
@@ -250,6 +267,7 @@ used_make(struct used *u, struct plan *p, const struct bmap *m,
 	u->leaves = (p->opts->used & USED_ONLY) != 0;
 	u->clears = u->leaves && used_clears(p);
 	u->length = p->length;
+	p->omitted = u->leaves ? used_omits(u, p) : 0;
 	if (p->opts->looks)
 		p->length = 0;
 	p->used = u;

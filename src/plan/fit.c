@@ -1,20 +1,29 @@
 /*
  * Whether the copy fits.  The size of the file system is known from opening the
  * target, so a small copy needs no further questions.  Only for a large one is
- * the data of the source counted, if its holes stay holes.
+ * the data of the source counted, if its holes stay holes, and the longest file
+ * looked up.
  */
 #include "plan/fit.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/param.h>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/path.h"
 
 #ifndef EXFAT_SUPER_MAGIC
 #define EXFAT_SUPER_MAGIC	0x2011BAB0	/* Linux 5.7 */
 #endif
+#ifndef NTFS3_SUPER_MAGIC
+#define NTFS3_SUPER_MAGIC	0x7366746e	/* fs/ntfs3/super.c */
+#endif
+
+#define FAT_LONGEST	UINT32_MAX	/* bytes: fs/fat/inode.c */
 
 /*
  * File systems that allocate a block for each one written, without compression.
@@ -28,6 +37,7 @@ static const struct plain {
 	{ XFS_SUPER_MAGIC, true },
 	{ MSDOS_SUPER_MAGIC, false },
 	{ EXFAT_SUPER_MAGIC, false },
+	{ NTFS3_SUPER_MAGIC, false },
 };
 
 static const struct plain *
@@ -65,22 +75,23 @@ may_share(const struct plan *p)
 	    p->src->id.file_dev == p->dst->id.file_dev);
 }
 
-/* Whether every byte of the plan that is not in a hole is written. */
+/*
+ * Whether what will be written is known: every byte of the plan that is neither
+ * in a hole nor left out.
+ */
 static bool
-writes_all(const struct plan *p)
+fit_known(const struct plan *p)
 {
 	const struct opts *o = p->opts;
 
 	return p->bounded && p->store == STORE_ALL && o->base == NULL &&
-	    o->domain == NULL && (o->used & USED_ONLY) == 0 &&
-	    o->bmap == NULL && p->dst->fs.f_blocks > 0 && !may_share(p);
+	    o->domain == NULL && p->dst->fs.f_blocks > 0 && !may_share(p);
 }
 
-/* Count the bytes of data in the source, but stop at "enough". */
-static uint64_t
-data_of(const struct plan *p, uint64_t enough)
+uint64_t
+fit_data(const struct plan *p, uint64_t off, uint64_t length, uint64_t enough)
 {
-	uint64_t off = p->src_off, end = off + p->length, n, sum = 0;
+	uint64_t end = off + length, n, sum = 0;
 	struct extent x;
 
 	while (off < end && sum <= enough) {
@@ -97,20 +108,16 @@ data_of(const struct plan *p, uint64_t enough)
 static bool
 fit_exceeds(const struct plan *p, uint64_t room, struct fit *fit)
 {
+	uint64_t more;
+
 	fit->room = room;
 	fit->need = round_up(p->length, p->pad);
-	if (fit->need > room && p->holes)
-		fit->need = data_of(p, room);
+	if (__builtin_add_overflow(room, p->omitted, &more))
+		more = UINT64_MAX;
+	if (fit->need > more && p->holes)
+		fit->need = fit_data(p, p->src_off, p->length, more);
+	fit->need -= MIN(p->omitted, fit->need);
 	return fit->need > room;
-}
-
-bool
-fit_never(const struct plan *p, struct fit *fit)
-{
-	const struct statfs *fs = &p->dst->fs;
-
-	return plain_of(fs) != NULL && writes_all(p) &&
-	    fit_exceeds(p, bytes_of(fs, fs->f_blocks), fit);
 }
 
 /* Bytes that the target has allocated, where it is overwritten. */
@@ -125,18 +132,109 @@ fit_allocated(const struct plan *p)
 	return MIN(dst->held, size - p->dst_off);
 }
 
-bool
+static bool
 fit_not_now(const struct plan *p, struct fit *fit)
 {
 	const struct statfs *fs = &p->dst->fs;
 	uint64_t room = bytes_of(fs, fs->f_bavail);
 
-	if (!writes_all(p))
-		return false;
 	/* the rest is reserved for root */
 	if (p->length > room && geteuid() == 0)
 		room = bytes_of(fs, fs->f_bfree);
 	if (__builtin_add_overflow(room, fit_allocated(p), &room))
 		room = UINT64_MAX;
 	return fit_exceeds(p, room, fit);
+}
+
+/* The length of the longest file, by trying; nothing is written. */
+static uint64_t
+longest_tried(int fd)
+{
+	uint64_t longest = 0, bit;
+
+	for (bit = UINT64_C(1) << 62; bit > 0; bit >>= 1)
+		if (lseek(fd, (off_t)(longest | bit), SEEK_SET) >= 0)
+			longest |= bit;
+	return longest;
+}
+
+/*
+ * The same at the target; UINT64_MAX if it is not known.  What is tried is a
+ * file without a name in that directory.
+ */
+static uint64_t
+fit_longest(const struct endpoint *dst)
+{
+	const char *base;
+	struct statfs fs;
+	uint64_t longest = 0;
+	int dir, fd;
+
+	if (dst->fs.f_type == MSDOS_SUPER_MAGIC)
+		return FAT_LONGEST;
+	dir = dst->is.inherited ? -1 : path_dir(dst->name, O_PATH, &base);
+	fd = dir < 0 ? -1 : openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
+	    0600);
+	/* the name may be a link to another file system */
+	if (fd >= 0 && fstatfs(fd, &fs) == 0 &&
+	    memcmp(&fs.f_fsid, &dst->fs.f_fsid, sizeof(fs.f_fsid)) == 0)
+		longest = longest_tried(fd);
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	return longest > 0 ? longest : UINT64_MAX;
+}
+
+/* Whether the file would be too long. */
+static bool
+fit_no_file(const struct plan *p, struct fit *fit)
+{
+	const struct endpoint *dst = p->dst;
+	uint64_t from = dst->is.streamed && dst->geo.size > 0 ?
+	    (uint64_t)dst->geo.size : p->dst_off;
+
+	if (dst->kind != END_FILE || !p->bounded ||
+	    __builtin_add_overflow(from, round_up(p->length, p->pad),
+	    &fit->need) || fit->need <= INT32_MAX)
+		return false;	/* all file systems have such files */
+	fit->room = fit_longest(dst);
+	return fit->need > fit->room;
+}
+
+struct fit
+fit_judge(const struct plan *p)
+{
+	const struct statfs *fs = &p->dst->fs;
+	struct fit fit = { FITS, 0, 0 };
+
+	if (fit_no_file(p, &fit))
+		fit.is = FITS_NO_FILE;
+	else if (!fit_known(p))
+		fit.is = FITS;
+	else if (fit_exceeds(p, bytes_of(fs, fs->f_blocks), &fit))
+		fit.is = FITS_NEVER;
+	else if (fit_not_now(p, &fit))
+		/* a rescue that goes on may have little left to write */
+		fit.is = plain_of(fs) == NULL || (p->work == WORK_RESCUE &&
+		    !p->dst->is.absent) ? FITS_PERHAPS : FITS_NOT_NOW;
+	return fit;
+}
+
+void
+fit_tell(const struct plan *p, const struct fit *fit, char *text, size_t room)
+{
+	unsigned long long has = fit->room, need = fit->need;
+
+	if (fit->is == FITS_NO_FILE)
+		snprintf(text, room, "%s: its file system has files of %llu "
+		    "bytes at most, and this would have %llu", p->dst->name,
+		    has, need);
+	else if (fit->is == FITS_NEVER)
+		snprintf(text, room, "%s: its file system has %llu bytes in "
+		    "all, but %llu are to be written", p->dst->name, has, need);
+	else
+		snprintf(text, room, "%s: its file system has room for %llu "
+		    "bytes now, but %llu are to be written", p->dst->name, has,
+		    need);
 }

@@ -130,19 +130,17 @@ too_small(const struct plan *p, struct fault *f)
 	    (ull)length, advice);
 }
 
-/*
- * Refuse only what exceeds an empty file system; what is free now is a remark.
- */
 static int
 fs_too_small(const struct plan *p, struct fault *f)
 {
-	struct fit fit;
+	struct fit fit = fit_judge(p);
+	char text[sizeof(f->text)];
 
-	if (!fit_never(p, &fit))
+	if (fit.is <= FITS_PERHAPS || (p->opts->force & FORCE_ROOM) != 0)
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s: its file system has %llu "
-	    "bytes in all, but %llu are to be written; count= limits the copy",
-	    p->dst->name, (ull)fit.room, (ull)fit.need);
+	fit_tell(p, &fit, text, sizeof(text));
+	return fault_set(f, STATUS_REFUSED, "%s; count= limits the copy "
+	    "(force=room begins anyway)", text);
 }
 
 /* A drive without a medium, or a loop device without a file. */

@@ -182,11 +182,7 @@ slip_remark(char *text, size_t room, const struct plan *p)
 static void
 crowded_remark(char *text, size_t room, const struct plan *p)
 {
-	const struct fit *fit = &p->found->fit;
-
-	snprintf(text, room, "%s: its file system has room for %llu bytes now, "
-	    "but %llu are to be written", p->dst->name, (ull)fit->room,
-	    (ull)fit->need);
+	fit_tell(p, &p->found->fit, text, room);
 }
 
 static void
@@ -232,7 +228,7 @@ report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 	void (*const remark[])(char *, size_t, const struct plan *) = {
 		p->found->beyond.n > 0 ? beyond_remark : NULL,
 		p->found->cut[0] != '\0' ? cut_remark : NULL,
-		p->found->crowded ? crowded_remark : NULL,
+		p->found->fit.is != FITS ? crowded_remark : NULL,
 		p->found->slip != SLIP_NONE ? slip_remark : NULL,
 		p->found->hidden.area > 0 || p->found->hidden.overlay > 0 ?
 		    hidden_remark : NULL,

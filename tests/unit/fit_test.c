@@ -10,16 +10,28 @@
 
 #include "plan/fit.h"
 
+static const struct opts o = { .base = NULL };
+static struct endpoint src = { .name = "src" }, dst = { .name = "dst",
+	.kind = END_FILE };
+
+/* A copy of that length into a file system of a kind, of 100 blocks of 1024 bytes. */
+static struct fit
+judge(unsigned magic, uint64_t length, uint64_t omitted)
+{
+	struct plan p = { .opts = &o, .src = &src, .dst = &dst,
+		.bounded = true, .pad = 1, .length = length,
+		.omitted = omitted };
+
+	dst.fs.f_type = magic;
+	dst.fs.f_blocks = 100;
+	return fit_judge(&p);
+}
+
 static void
 counts_blocks_of_the_file_system(void **state)
 {
 	static const struct { uint32_t fragment, block; } rows[] = {
 		{ 1024, 4096 }, { 0, 1024 } };
-	const struct opts o = { .base = NULL };
-	struct endpoint src = { .name = "src" }, dst = { .name = "dst",
-		.fs = { .f_type = EXT4_SUPER_MAGIC, .f_blocks = 100 } };
-	struct plan p = { .opts = &o, .src = &src, .dst = &dst,
-		.bounded = true, .pad = 1 };
 	struct fit fit;
 	size_t i;
 
@@ -27,35 +39,47 @@ counts_blocks_of_the_file_system(void **state)
 	for (i = 0; i < 2; i++) {
 		dst.fs.f_frsize = rows[i].fragment;
 		dst.fs.f_bsize = rows[i].block;
-		p.length = UINT64_C(100) * 1024;
-		assert_false(fit_never(&p, &fit));
-		p.length++;
-		assert_true(fit_never(&p, &fit));
-		assert_int_equal(fit.room, 100 * 1024);
-		assert_int_equal(fit.need, p.length);
+		dst.fs.f_bavail = dst.fs.f_bfree = 100;
+		assert_int_equal(judge(EXT4_SUPER_MAGIC, 102400, 0).is, FITS);
+		fit = judge(EXT4_SUPER_MAGIC, 102401, 0);
+		assert_int_equal(fit.is, FITS_NEVER);
+		assert_int_equal(fit.room, 102400);
+		assert_int_equal(fit.need, 102401);
 	}
 }
 
-/* How much is left out is not known here. */
+/* What is left out is not written; what may be compressed may need less. */
 static void
-knows_not_what_is_left_out(void **state)
+counts_what_will_be_written(void **state)
 {
-	struct opts o = { .base = NULL };
-	struct endpoint src = { .name = "src" }, dst = { .name = "dst",
-		.fs = { .f_type = EXT4_SUPER_MAGIC, .f_blocks = 100,
-		.f_frsize = 1024 } };
-	struct plan p = { .opts = &o, .src = &src, .dst = &dst,
-		.bounded = true, .pad = 1, .length = 1 << 20 };
 	struct fit fit;
 
 	(void)state;
-	o.used = USED_FIRST;
-	assert_true(fit_never(&p, &fit) && fit_not_now(&p, &fit));
-	o.used = USED_ONLY;
-	assert_false(fit_never(&p, &fit) || fit_not_now(&p, &fit));
-	o.used = 0;
-	o.bmap = "image.bmap";
-	assert_false(fit_never(&p, &fit) || fit_not_now(&p, &fit));
+	dst.fs.f_frsize = 1024;
+	dst.fs.f_bavail = dst.fs.f_bfree = 50;
+	assert_int_equal(judge(EXT4_SUPER_MAGIC, 1 << 20, 997376).is, FITS);
+	fit = judge(EXT4_SUPER_MAGIC, 1 << 20, 997375);
+	assert_int_equal(fit.is, FITS_NOT_NOW);
+	assert_int_equal(fit.need, 51201);
+	assert_int_equal(fit.room, 51200);
+	assert_int_equal(judge(BTRFS_SUPER_MAGIC, 1 << 20, 997375).is,
+	    FITS_PERHAPS);
+	assert_int_equal(judge(BTRFS_SUPER_MAGIC, 1 << 20, 0).is, FITS_NEVER);
+}
+
+/* 4 GiB - 1, also if most of it is not written. */
+static void
+knows_the_longest_file_of_fat(void **state)
+{
+	const uint64_t longest = UINT32_MAX;
+	struct fit fit;
+
+	(void)state;
+	assert_int_equal(judge(MSDOS_SUPER_MAGIC, longest, longest).is, FITS);
+	fit = judge(MSDOS_SUPER_MAGIC, longest + 1, longest);
+	assert_int_equal(fit.is, FITS_NO_FILE);
+	assert_int_equal(fit.need, longest + 1);
+	assert_int_equal(fit.room, longest);
 }
 
 int
@@ -63,7 +87,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_blocks_of_the_file_system),
-		cmocka_unit_test(knows_not_what_is_left_out),
+		cmocka_unit_test(counts_what_will_be_written),
+		cmocka_unit_test(knows_the_longest_file_of_fat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -434,59 +434,55 @@ claims_no_zones_where_the_source_rotates(void **state)
 static void
 knows_what_fits(void **state)
 {
-	struct fit fit;
-
 	(void)state;
 	dst.fs = (struct statfs){ .f_type = EXT4_SUPER_MAGIC, .f_bsize = 4096,
 		.f_blocks = 2000, .f_bfree = 1500, .f_bavail = 1000 };
 	assert_int_equal(plan(NULL, none), 0);
-	assert_true(fit_never(&p, &fit));
-	assert_int_equal(fit.room, 2000 * 4096);
-	assert_int_equal(fit.need, 10 * MIB);
+	assert_int_equal(fit_judge(&p).is, FITS_NEVER);
+	assert_int_equal(fit_judge(&p).room, 2000 * 4096);
+	assert_int_equal(fit_judge(&p).need, 10 * MIB);
 	src.is.sparse = dst.is.zeroes = true;	/* what is not known counts not */
 	assert_int_equal(plan(NULL, none), 0);
-	assert_false(fit_never(&p, &fit));
+	assert_true(fit_judge(&p).is < FITS_NEVER);
 	dst.fs.f_blocks = 300;
 	dst.fs.f_bfree = dst.fs.f_bavail = 300;
-	assert_true(fit_never(&p, &fit));
-	assert_int_equal(fit.need, 2 * MIB);
+	assert_int_equal(fit_judge(&p).is, FITS_NEVER);
+	assert_int_equal(fit_judge(&p).need, 2 * MIB);
 	dst.fs.f_blocks = UINT64_MAX;		/* more than can be told */
-	assert_false(fit_never(&p, &fit));
+	assert_true(fit_judge(&p).is < FITS_NEVER);
 	dst.fs.f_type = NFS_SUPER_MAGIC;
+	assert_int_equal(fit_judge(&p).is, FITS_PERHAPS);
 	dst.fs.f_blocks = 1;
-	assert_false(fit_never(&p, &fit));
-	assert_true(fit_not_now(&p, &fit));
+	assert_int_equal(fit_judge(&p).is, FITS_NEVER);
 }
 
 /* What is reserved is root's, and what the target has it may keep. */
 static void
 knows_what_fits_now(void **state)
 {
-	struct fit fit;
-
 	(void)state;
 	dst.fs = (struct statfs){ .f_type = EXT4_SUPER_MAGIC, .f_bsize = 4096,
 		.f_frsize = 1024, .f_blocks = 20000, .f_bfree = 10240,
 		.f_bavail = 9216 };
 	assert_int_equal(plan(NULL, none), 0);
-	assert_false(fit_not_now(&p, &fit));
+	assert_int_equal(fit_judge(&p).is, FITS);
 	user = 1;
-	assert_true(fit_not_now(&p, &fit));
-	assert_int_equal(fit.room, 9 * MIB);
+	assert_int_equal(fit_judge(&p).is, FITS_NOT_NOW);
+	assert_int_equal(fit_judge(&p).room, 9 * MIB);
 	dst.held = MIB;
-	assert_true(fit_not_now(&p, &fit));
+	assert_int_equal(fit_judge(&p).is, FITS_NOT_NOW);
 	dst.geo.size = 2 * MIB;
-	assert_false(fit_not_now(&p, &fit));
+	assert_int_equal(fit_judge(&p).is, FITS);
 	dst.is.streamed = true;
-	assert_true(fit_not_now(&p, &fit));
+	assert_int_equal(fit_judge(&p).is, FITS_NOT_NOW);
 	dst.is.streamed = false;
 	assert_int_equal(plan(NULL, "seek=4096", none), 0);
-	assert_true(fit_not_now(&p, &fit));
+	assert_int_equal(fit_judge(&p).is, FITS_NOT_NOW);
 	assert_int_equal(plan(NULL, none), 0);
 	dst.fs.f_bavail = UINT64_MAX / 1024;
 	dst.held = UINT64_MAX;
 	dst.geo.size = INT64_MAX;
-	assert_false(fit_not_now(&p, &fit));
+	assert_int_equal(fit_judge(&p).is, FITS);
 }
 
 /* ------------------------------------------------------------------ objections */
