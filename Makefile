@@ -296,7 +296,7 @@ lint-shell:
 
 lint-man:
 	$(call say,MAN,man)
-	$(Q)mandoc -Tlint -W warning man/*.[58]
+	$(Q)mandoc -Tlint -W warning man/*
 
 # --- installing -------------------------------------------------------------
 
@@ -305,8 +305,7 @@ INSTALL_PROGRAM = $(INSTALL)
 INSTALL_DATA = $(INSTALL) -m 644
 
 I = $(DESTDIR)$(bindir)/$(PROGRAM)
-M = $(DESTDIR)$(mandir)/man8/$(PROGRAM).8
-J = $(DESTDIR)$(mandir)/man5/$(PROGRAM_JSON).5
+M = $(foreach p,$(PAGES),"$(DESTDIR)$(mandir)/$(lastword $(subst :, ,$p))")
 BASH_C = $(DESTDIR)$(bash_completion_dir)/$(PROGRAM)
 ZSH_C = $(DESTDIR)$(zsh_completion_dir)/_$(PROGRAM)
 FISH_C = $(DESTDIR)$(fish_completion_dir)/$(PROGRAM).fish
@@ -324,12 +323,13 @@ $(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/completion
 	$(Q)$< $* | sed 's/pardd/$(PROGRAM)/g' >$@
 
 installdirs:
-	mkdir -p $(foreach f,I M J BASH_C ZSH_C FISH_C,"`dirname "$($f)"`")
+	for file in "$(I)" $(M) "$(BASH_C)" "$(ZSH_C)" "$(FISH_C)"; do \
+	    mkdir -p "$${file%/*}" || exit; done
 
 install: $(BUILD)/pardd $(COMPLETIONS) installdirs
 	$(INSTALL_PROGRAM) $(BUILD)/pardd "$(I)"
-	$(INSTALL_DATA) man/pardd.8 "$(M)"
-	$(INSTALL_DATA) man/pardd-json.5 "$(J)"
+	for page in $(PAGES); do $(INSTALL_DATA) "man/$${page%:*}" \
+	    "$(DESTDIR)$(mandir)/$${page#*:}" || exit; done
 	$(INSTALL_DATA) $(BUILD)/completion.bash "$(BASH_C)"
 	$(INSTALL_DATA) $(BUILD)/completion.zsh "$(ZSH_C)"
 	$(INSTALL_DATA) $(BUILD)/completion.fish "$(FISH_C)"
@@ -339,7 +339,7 @@ install-strip:
 	    INSTALL_PROGRAM='$(INSTALL_PROGRAM) -s --strip-program=$(STRIP)'
 
 uninstall:
-	rm -f "$(I)" "$(M)" "$(J)" "$(BASH_C)" "$(ZSH_C)" "$(FISH_C)"
+	rm -f "$(I)" $(M) "$(BASH_C)" "$(ZSH_C)" "$(FISH_C)"
 
 # --- handing it on ----------------------------------------------------------
 

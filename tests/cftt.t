@@ -185,7 +185,7 @@ said()
 {
 	local name
 	for name in AM-03 AM-07 AO-02 AO-05 AO-09 AO-10 AO-15; do
-		grep -q "^\.It .*$name" "$top/man/pardd.8" || fail "$name is neither tried nor in the manual" || return
+		grep -q "^\.It .*$name" "$top/man/pardd-rescue.7" || fail "$name is neither tried nor in the manual" || return
 	done
 }
 it "says in the manual what is not met" said

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/iscsi.sh"
 [[ $VARIANT != tsan ]] || exit 0		# other files have all that they do
 
-man=$top/man/pardd.8
 PATH=${pardd%/*}:$PATH
 
 # ------------------------------------------------------------- what is shown
@@ -15,7 +14,7 @@ PATH=${pardd%/*}:$PATH
 # section NAME: its lines in the manual
 section()
 {
-	awk -v head=".Sh $1" '/^\.Sh /{ inside = $0 == head } inside' "$man"
+	awk -v head=".Sh $1" '/^\.Sh /{ inside = $0 == head } inside' "$top"/man/*.[78]
 }
 examples()
 {
@@ -42,12 +41,12 @@ see()
 # set as what is typed or printed
 shown()
 {
-	awk '/^\.Sh /{ other = /EXAMPLES|STEP BY STEP/ && FILENAME ~ /8$/ }
+	awk '/^\.Sh /{ other = /EXAMPLES|STEP BY STEP/ && FILENAME ~ /[78]$/ }
 	    /^\.Dl / && !other { print substr($0, 5) }
 	    /^\.Ql [^ ]+ +[^ ]/ {
 		sub(/^\.Ql /, ""); sub(/ [.,;:]$/, ""); sub(/ Ns /, " ")
 		if (/ /) print
-	    }' "$top"/man/pardd*.[58] | sed -e 's/\\(dq\|"""/"/g' -e 's/\\&//g'
+	    }' "$top"/man/* | sed -e 's/\\(dq\|"""/"/g' -e 's/\\&//g'
 	awk '/^## /{ out = $0 == "## Examples" || $0 == "## See for yourself" }
 	    function inline(	n, i, part) {
 		n = split(text, part, "`"); text = ""
@@ -277,6 +276,7 @@ apart()
 	done
 }
 together "clones, plans, compares, images and verifies" apart '((loops))' <<'EOT'
+pardd if=/dev/sda of=sda.img map=sda.map
 pardd if=/dev/sda of=/dev/sdb -d
 pardd if=/dev/sda of=/dev/sdb verify=1
 pardd if=/dev/sda of=/dev/sdb compare=1

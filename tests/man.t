@@ -94,10 +94,26 @@ it "has every exit status in the manual" statuses
 # ------------------------------------------------------------------- the form
 
 if command -v mandoc >/dev/null; then
-	it "is clean to mandoc" mandoc -Tlint -W warning "$top"/man/*.[58]
+	it "is clean to mandoc" mandoc -Tlint -W warning "$top"/man/*
 else
 	skip "no mandoc" "is clean to mandoc"
 fi
+# refers PAGE: what it names is a section of that page, or of another one
+refers()
+{
+	local there name
+	while read -r there name; do
+		grep -qx "\.Sh $name" "$top/man/$there" || fail "$1: no $name in $there" || return
+	done < <(awk -v page="${1##*/}" '
+	    /^\.(Pq )?Sx / { sub(/^\.(Pq )?Sx /, ""); sub(/ ([.,;:]|No .*)$/, ""); print page, $0 }
+	    /^\.Pq [A-Z].* in Xr pardd-/ { name = $0; sub(/^\.Pq /, "", name); sub(/ in Xr .*/, "", name)
+		print $(NF - 2 + ($NF ~ /^[0-9]$/)) "." $(NF - 1 + ($NF ~ /^[0-9]$/)), name }
+	    /^\.Xr pardd/ && was ~ /^[A-Z_, ]+ in$/ { sub(/ in$/, "", was); print $2 "." $3, was }
+	    { was = $0 }' "$1")
+}
+for page in "$top"/man/*; do
+	it "refers to sections that there are, in ${page##*/}" refers "$page"
+done
 links()
 {
 	local link
