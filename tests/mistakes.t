@@ -41,6 +41,12 @@ rows()
 	refuses a VHDX image onto a disk | 101 | qemu-nbd -r -f vhdx x.vhdx | if=x.vhdx of=DISK
 	refuses a web page onto a disk | 101 | x.html is a web page, and no image; to copy it as it is: decode=none$ | if=x.html of=DISK
 	refuses a block map onto a disk | 101 | is a block map; for what it holds: pardd if=IMAGE bmap=x.bmap of=DISK; | if=x.bmap of=DISK
+	says that an .xz goes into a file as it is | 0 | note: x.xz is compressed; for what it holds: xz -dc x.xz . pardd of=file.img$ | if=x.xz of=file.img
+	... that a qcow2 image does | 0 | note: x.qcow2 is a qcow2 image; for what it holds: pardd if='. qemu-nbd -r -f qcow2 x.qcow2 .' of=file.img$ | if=x.qcow2 of=file.img
+	... that a .gz would be none | 0 | note: file.img.gz gets the copy as it is, whatever its name says; to compress it: pardd if=small . gzip >file.img.gz$ | if=small of=file.img.gz
+	... of a disk | 0 | whatever its name says; to compress it: pardd if=DISK . xz >file.xz$ | if=DISK of=file.xz
+	... beside a file that would | 0 | note: file.zst gets the copy | if=small of=file of=file.zst
+	... that a .vmdk would be none | 0 | note: file.vmdk gets the copy as it is, whatever its name says$ | if=small of=file.vmdk
 	refuses to read more than there is | 101 | for bytes: count=1048576B$ | if=small of=DISK count=1048576
 	EOT
 }
@@ -102,6 +108,15 @@ it "copies an .xz onto a disk with decode=none" taken x.xz decode=none
 it "... and says so in the plan" eval 'packed x.xz && exits 0 "$pardd" -dv if=x.xz of=/dev/null decode=none &&
     grep -q "^decode=none$" out'
 it "... and any other XML" taken x.xml
+# silent SOURCE TARGET [OPERAND]: nothing is odd about that copy
+silent()
+{
+	"$blocks" make small 1M && packed "$1" && exits 0 "$pardd" if="$1" of="$2" "${@:3}" && complete &&
+	    does_not_say note
+}
+it "... without a word where both are named so" silent x.xz copy.XZ
+it "... where that is wanted" silent x.xz file decode=none
+it "... also under a wrong name" silent small small.gz decode=none
 not_whole()
 {
 	packed x.xz && "$blocks" make disk 2M 7 && loop disk && exits 0 "$pardd" if=x.xz of="$dev" skip=1 &&

@@ -57,7 +57,11 @@ struct remarks {
 	struct ata_hidden hidden;	/* in the source */
 	enum slip slip;
 	char	 kind[32];	/* SLIP_OVER_TABLE: the file system */
-	const struct packing *packed;	/* goes onto a device as it is; NULL */
+	const struct packing *packed;	/* what the source is, and goes as it is
+					 * onto a device, or into a file that
+					 * is not named so; NULL */
+	const struct packing *misnamed;	/* what the target is called, and will
+					 * not be; NULL */
 	/* For the clone of a disk, once complete: */
 	bool	 backup_astray;	/* its backup GPT is not at its end */
 	uint32_t table_sector;	/* sector size of its table, if that of */
@@ -93,10 +97,22 @@ void remarks_free(struct remarks *);
  */
 const struct packing *packed_find(const struct volume *);
 
+/* The same by the end of a file's name. */
+const struct packing *packed_named(const char *name);
+
+/* Whether both are known, and of one kind. */
+bool packed_alike(const struct packing *, const struct packing *);
+
 /*
- * Refuse that, with the command to use instead.  Returns -1 with *f
- * (STATUS_REFUSED).
+ * Say what the source is, with the command to use instead; or refuse it so:
+ * returns -1 with *f (STATUS_REFUSED).
  */
+void packed_tell(const struct packing *, const struct plan *, char *text,
+    size_t room);
 int packed_refuse(const struct packing *, const struct plan *, struct fault *f);
+
+/* Say that the target is not what its name says, and how to make that. */
+void packed_tell_misnamed(const struct packing *, const struct plan *,
+    char *text, size_t room);
 
 #endif

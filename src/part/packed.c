@@ -1,7 +1,8 @@
 /*
  * Files that nobody wants on a device as they are: compressed images, images of
  * virtual machines, and pages that a download brought instead of one.  The
- * refusal has the command that does what is meant.
+ * refusal has the command that does what is meant, and so has the note if the
+ * target is a file: that may be a copy of the same kind.
  */
 #include "part/remarks.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/path.h"
 #include "base/shell.h"
 #include "base/status.h"
 
@@ -29,33 +31,37 @@ struct packing {
 	const char	*what;
 	enum cure	 cure;
 	const char	*with;		/* the command or format */
+	const char	*ending;	/* of such a file's name */
 	size_t		 off, len;	/* bytes: where this is in the file */
 	const char	*magic;
 };
 
 static const struct packing packings[] = {
 	/* RFC 1952 2.3.1; RFC 8878 3.1.1, and 3.1.2 with any nibble */
-	{ "compressed", CURE_PIPE, "gzip -dc", 0, 3, "\x1f\x8b\x08" },
-	{ "compressed", CURE_PIPE, "xz -dc", 0, 6, "\xfd" "7zXZ\0" },
-	{ "compressed", CURE_PIPE, "zstd -dc", 0, 4, "\x28\xb5\x2f\xfd" },
-	{ "compressed", CURE_PIPE, "zstd -dc", 1, 3, "\x2a\x4d\x18" },
-	{ "compressed", CURE_PIPE, "lz4 -dc", 0, 4, "\x04\x22\x4d\x18" },
-	{ "compressed", CURE_PIPE, "bzip2 -dc", 4, 6, "1AY&SY" },
-	{ "compressed", CURE_PIPE, "lzip -dc", 0, 5, "LZIP\1" },
-	{ "compressed", CURE_PIPE, "lzop -dc", 0, 5, "\x89LZO\0" },
-	{ "a zip archive", CURE_PIPE, "unzip -p", 0, 4, "PK\3\4" },
-	{ "a 7z archive", CURE_PIPE, "7z x -so", 0, 6, "7z\xbc\xaf\x27\x1c" },
-	{ "a partclone image", CURE_PIPE, "partclone.restore -o - -s", 0, 15,
-	    "partclone-image" },
-	{ "an Android sparse image", CURE_FILE, "simg2img", 0, 4,
+	{ "compressed", CURE_PIPE, "gzip -dc", "gz", 0, 3, "\x1f\x8b\x08" },
+	{ "compressed", CURE_PIPE, "xz -dc", "xz", 0, 6, "\xfd" "7zXZ\0" },
+	{ "compressed", CURE_PIPE, "zstd -dc", "zst", 0, 4,
+	    "\x28\xb5\x2f\xfd" },
+	{ "compressed", CURE_PIPE, "zstd -dc", "zst", 1, 3, "\x2a\x4d\x18" },
+	{ "compressed", CURE_PIPE, "lz4 -dc", "lz4", 0, 4, "\x04\x22\x4d\x18" },
+	{ "compressed", CURE_PIPE, "bzip2 -dc", "bz2", 4, 6, "1AY&SY" },
+	{ "compressed", CURE_PIPE, "lzip -dc", "lz", 0, 5, "LZIP\1" },
+	{ "compressed", CURE_PIPE, "lzop -dc", "lzo", 0, 5, "\x89LZO\0" },
+	{ "a zip archive", CURE_PIPE, "unzip -p", "zip", 0, 4, "PK\3\4" },
+	{ "a 7z archive", CURE_PIPE, "7z x -so", "7z", 0, 6,
+	    "7z\xbc\xaf\x27\x1c" },
+	{ "a partclone image", CURE_PIPE, "partclone.restore -o - -s", "pcl", 0,
+	    15, "partclone-image" },
+	{ "an Android sparse image", CURE_FILE, "simg2img", "simg", 0, 4,
 	    "\x3a\xff\x26\xed" },
-	{ "a qcow2 image", CURE_SERVE, "qcow2", 0, 4, "QFI\xfb" },
-	{ "a VMDK image", CURE_SERVE, "vmdk", 0, 4, "KDMV" },
-	{ "a VMDK image", CURE_SERVE, "vmdk", 0, 21, "# Disk DescriptorFile" },
-	{ "a VDI image", CURE_SERVE, "vdi", 64, 4, "\x7f\x10\xda\xbe" },
-	{ "a VHD image", CURE_SERVE, "vpc", 0, 8, "conectix" },
-	{ "a VHDX image", CURE_SERVE, "vhdx", 0, 8, "vhdxfile" },
-	{ NULL, CURE_NONE, NULL, 0, 0, NULL },
+	{ "a qcow2 image", CURE_SERVE, "qcow2", "qcow2", 0, 4, "QFI\xfb" },
+	{ "a VMDK image", CURE_SERVE, "vmdk", "vmdk", 0, 4, "KDMV" },
+	{ "a VMDK image", CURE_SERVE, "vmdk", "vmdk", 0, 21,
+	    "# Disk DescriptorFile" },
+	{ "a VDI image", CURE_SERVE, "vdi", "vdi", 64, 4, "\x7f\x10\xda\xbe" },
+	{ "a VHD image", CURE_SERVE, "vpc", "vhd", 0, 8, "conectix" },
+	{ "a VHDX image", CURE_SERVE, "vhdx", "vhdx", 0, 8, "vhdxfile" },
+	{ NULL, CURE_NONE, NULL, NULL, 0, 0, NULL },
 };
 
 /* Text at the beginning, which may have a byte order mark and blanks first. */
@@ -73,8 +79,9 @@ static const struct packing *
 text_find(const char *text)
 {
 	static const struct packing
-	    page = { "a web page, and no image", CURE_NONE, "", 0, 0, "" },
-	    map = { "a block map", CURE_MAP, "", 0, 0, "" };
+	    page = { "a web page, and no image", CURE_NONE, "", "html", 0, 0,
+	    "" },
+	    map = { "a block map", CURE_MAP, "", "bmap", 0, 0, "" };
 
 	if (text_begins(text, "<!doctype html") || text_begins(text, "<html"))
 		return &page;
@@ -142,21 +149,67 @@ target_write(const struct plan *p, const char *name, char *text, size_t room)
 	return snprintf(text, room, "of=%s%s%s", name, part, seek);
 }
 
-int
-packed_refuse(const struct packing *is, const struct plan *p, struct fault *f)
+const struct packing *
+packed_named(const char *name)
+{
+	const char *dot = strrchr(path_base(name), '.');
+	const struct packing *is;
+
+	for (is = packings; dot != NULL && is->what != NULL; is++)
+		if (strcasecmp(dot + 1, is->ending) == 0)
+			return is;
+	return NULL;
+}
+
+bool
+packed_alike(const struct packing *is, const struct packing *as)
+{
+	return is != NULL && as != NULL && strcmp(is->with, as->with) == 0;
+}
+
+void
+packed_tell(const struct packing *is, const struct plan *p, char *text,
+    size_t room)
 {
 	char *from = shell_word(p->src->is.inherited ? "FILE" : p->src->name);
 	char *name = shell_word(p->dst->name);
-	char to[COMMAND], text[COMMAND];
+	char to[COMMAND], command[COMMAND];
 	bool known;
 
 	/* a command that is cut off would be worse than none */
 	known = from != NULL && name != NULL &&
 	    target_write(p, name, to, sizeof(to)) < COMMAND &&
-	    cure_write(is, from, to, text, sizeof(text)) < COMMAND;
+	    cure_write(is, from, to, command, sizeof(command)) < COMMAND;
 	free(from);
 	free(name);
-	return fault_set(f, STATUS_REFUSED, "%s is %s%s%s; to copy it as it "
-	    "is: decode=none", p->src->name, is->what, known ?
-	    "; for what it holds: " : "", known ? text : "");
+	snprintf(text, room, "%s is %s%s%s", p->src->name, is->what, known ?
+	    "; for what it holds: " : "", known ? command : "");
+}
+
+int
+packed_refuse(const struct packing *is, const struct plan *p, struct fault *f)
+{
+	char text[sizeof(f->text)];
+
+	packed_tell(is, p, text, sizeof(text));
+	return fault_set(f, STATUS_REFUSED, "%s; to copy it as it is: "
+	    "decode=none", text);
+}
+
+void
+packed_tell_misnamed(const struct packing *as, const struct plan *p,
+    char *text, size_t room)
+{
+	char *from = shell_word(p->src->name), *to = shell_word(p->dst->name);
+	int tool = (int)strcspn(as->with, " ");
+	char command[COMMAND] = "";
+
+	if (from != NULL && to != NULL && strcmp(as->what, "compressed") == 0 &&
+	    snprintf(command, sizeof(command), "; to compress it: pardd if=%s "
+	    "| %.*s >%s", from, tool, as->with, to) >= COMMAND)
+		command[0] = '\0';
+	free(from);
+	free(to);
+	snprintf(text, room, "%s gets the copy as it is, whatever its name "
+	    "says%s", p->dst->name, command);
 }

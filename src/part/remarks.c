@@ -317,14 +317,36 @@ slip_of_volume(struct remarks *found, const struct plan *p, struct lookup *src)
 	}
 }
 
-/* A rescue does not read a disk more than necessary, but a file. */
+/*
+ * What the source is by its first bytes, if it is a file, since a rescue does
+ * not read a disk more than necessary.
+ */
+static const struct packing *
+packed_source(const struct plan *p, struct lookup *src)
+{
+	return p->src->is.device || p->src_off > 0 || !parts_possible(p->src) ||
+	    !table_none(src) ? NULL : packed_find(volume_of(src));
+}
+
+/*
+ * What goes onto a device or into a file as it is.  Files are looked into only
+ * if a name says that one of them is packed: most are small, and soon copied.
+ */
 static void
 packed_make(struct remarks *found, const struct plan *p, struct lookup *src)
 {
-	if (p->dst->is.device && !p->src->is.device && p->length > 0 &&
-	    p->src_off == 0 && (p->opts->decode & DECODE_NONE) == 0 &&
-	    parts_possible(p->src) && table_none(src))
-		found->packed = packed_find(volume_of(src));
+	const struct packing *is, *from = packed_named(p->src->name);
+	const struct packing *to = p->dst->kind == END_FILE ?
+	    packed_named(p->dst->name) : NULL;
+
+	if (p->opts->decode != 0 || p->length == 0 || !endpoint_holds(p->dst) ||
+	    (!p->dst->is.device && from == NULL && to == NULL))
+		return;
+	is = packed_source(p, src);
+	if (is != NULL && (p->dst->is.device || !packed_alike(is, to)))
+		found->packed = is;
+	else if (to != NULL && is == NULL && parts_possible(p->src))
+		found->misnamed = to;
 }
 
 /* A rescue does not read the source more than necessary. */

@@ -186,6 +186,18 @@ crowded_remark(char *text, size_t room, const struct plan *p)
 }
 
 static void
+packed_remark(char *text, size_t room, const struct plan *p)
+{
+	packed_tell(p->found->packed, p, text, room);
+}
+
+static void
+misnamed_remark(char *text, size_t room, const struct plan *p)
+{
+	packed_tell_misnamed(p->found->misnamed, p, text, room);
+}
+
+static void
 hidden_remark(char *text, size_t room, const struct plan *p)
 {
 	const struct ata_hidden *h = &p->found->hidden;
@@ -229,6 +241,8 @@ report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 		p->found->beyond.n > 0 ? beyond_remark : NULL,
 		p->found->cut[0] != '\0' ? cut_remark : NULL,
 		p->found->fit.is != FITS ? crowded_remark : NULL,
+		p->found->packed != NULL ? packed_remark : NULL,
+		p->found->misnamed != NULL ? misnamed_remark : NULL,
 		p->found->slip != SLIP_NONE ? slip_remark : NULL,
 		p->found->hidden.area > 0 || p->found->hidden.overlay > 0 ?
 		    hidden_remark : NULL,

@@ -61,7 +61,7 @@ decision_remark(struct decision *d, const struct opts *o, struct fault *f)
 		return -1;
 	if (d->several == NULL)
 		remarks_make(&d->remarks, &d->plan, thorough);
-	if (d->remarks.packed != NULL)
+	if (d->remarks.packed != NULL && d->plan.dst->is.device)
 		return packed_refuse(d->remarks.packed, &d->plan, f);
 	d->plan.found = o->compare == 0 && d->several == NULL ? &d->remarks :
 	    NULL;

@@ -55,7 +55,7 @@ several_remark(struct several *s, bool thorough, struct fault *f)
 		struct remarks *found = &s->found[s->remarked++];
 
 		remarks_make(found, p, thorough);
-		if (found->packed != NULL)
+		if (found->packed != NULL && p->dst->is.device)
 			return packed_refuse(found->packed, p, f);
 		p->found = found;
 	}
