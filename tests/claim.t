@@ -241,6 +241,47 @@ if [[ -c /dev/fuse ]] && command -v ntfs-3g mkntfs >/dev/null; then
 else
 	skip "no ntfs-3g" "refuses an image that FUSE has mounted"
 fi
+# serves COMMAND...: it has something open that is in use here
+serves()
+{
+	refused "$by.*force=$name writes anyway\)\$" if=src of="[ $* ]" && as_it_was
+}
+served()
+{
+	disk && "$1" "$p2" && snapshot && serves nbdkit -s file "$d" && serves nbdkit -s file "$p2" &&
+	    serves sh -c "'nbdkit -s file $d; true'" && taken 1048576 of="[ nbdkit -s file $p1 ]" &&
+	    exits 0 "$pardd" if="[ nbdkit -s -r file $d ]" of=copy count=8 || return
+	[[ $1 != mounted ]] || exits 0 "$pardd" if=src of="[ nbdkit -s file $d ]" force=mounted seek=128
+}
+served_at()
+{
+	disk && mounted "$p2" && snapshot && nbdkit -U "$PWD/sock" -P kit.pid file "$d" &&
+	    until_true 20 test -s kit.pid && undo kill "$(<kit.pid)" &&
+	    refused "$by" if=src of='nbd+unix:///?socket=sock' && as_it_was
+}
+served_image()
+{
+	"$blocks" make src 64k 1 && "$blocks" make disk.img 1M 9 && cp disk.img before && loop disk.img &&
+	    refused 'the loop device loop[0-9]+ lies on its file' if=src of='[ nbdkit -s file disk.img ]' && same disk.img before
+}
+# qemu-nbd has locked what it serves.
+served_locked()
+{
+	disk && snapshot && taken 0 of="[ qemu-nbd -f raw $d ]" && hold_by range "$d" 1000 && snapshot &&
+	    name=held by='is held by a lock' && serves nbdkit -s file "$d"
+}
+if can_nbd; then
+	for kind in "${kinds[@]}"; do
+		it "$kind partition: refuses to have it written by a server that has it open" served "$kind"
+	done
+	it "... by its address, too" served_at
+	it "refuses an image below a loop device that a server has open" served_image
+	if command -v qemu-nbd >/dev/null; then
+		it "takes the locks of the server of a disk for no use of it, but those of others" served_locked
+	fi
+else
+	skip "no nbdkit" "refuses what a server has open that is in use"
+fi
 # A first copy, to 64k up to 192k of img, of which the half is there.
 in_copy()
 {

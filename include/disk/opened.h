@@ -23,6 +23,9 @@ bool opened_any(pid_t, bool write,
  */
 bool opened_is_lock(const char *row, uint64_t end);
 
+/* Whether a process has such a lock by its descriptor /proc/PID/fd/N. */
+bool opened_has_locked(const char *path, uint64_t end);
+
 /*
  * A process that has such a lock on a block node of which "is" is true, or 0.
  */

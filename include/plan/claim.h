@@ -5,6 +5,7 @@
 #ifndef PARDD_CLAIM_H
 #define PARDD_CLAIM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/fault.h"
@@ -22,6 +23,7 @@ struct claims {
 	dev_t	locked;			/* the node of "lock" */
 	const struct claims *others;	/* of earlier targets, or NULL */
 	unsigned over;			/* kinds of use that force= allows */
+	bool	server_locks;		/* its server has locked the target */
 	const char *name;		/* of the target, for refusals */
 	const struct plan *plan;	/* of the copy */
 };
@@ -30,9 +32,11 @@ struct claims {
  * Claim what the plan writes of its target: the partitions that the range
  * touches, or the whole disk if part of the range belongs to no partition.  The
  * same is done for other paths to the disk, for the disk below a loop device,
- * and for other loop devices on the same bytes.  Uses allowed by force= are
- * ignored, and what "others" (or NULL) hold counts as ours.  Returns 0, or -1
- * with *f (STATUS_REFUSED), which names the user; then nothing is held.
+ * and for other loop devices on the same bytes; and for all that a server on
+ * this machine has open to write, if the target is behind it.  Uses allowed by
+ * force= are ignored, and what "others" (or NULL) hold counts as ours.  Returns
+ * 0, or -1 with *f (STATUS_REFUSED), which names the user; then nothing is
+ * held.
  */
 int claims_take(struct claims *, const struct claims *others,
     const struct plan *, struct fault *f);

@@ -166,15 +166,15 @@ opened_is_lock(const char *row, uint64_t end)
 	    strcmp(kind, "POSIX") == 0);
 }
 
-/* Whether what a process has open has such a lock, by that descriptor. */
-static bool
-is_locked(const char *pid, const char *fd, uint64_t end)
+bool
+opened_has_locked(const char *path, uint64_t end)
 {
-	char path[600], text[4096], *at = text, *row;
+	char info[600], text[4096], *at = text, *row;
+	const char *fd = strrchr(path, '/');
 	bool is = false;
 
-	snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", pid, fd);
-	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text)))
+	snprintf(info, sizeof(info), "%.*sinfo%s", (int)(fd - path), path, fd);
+	if (!sysfs_text(AT_FDCWD, info, text, sizeof(text)))
 		return false;
 	while (!is && (row = strsep(&at, "\n")) != NULL)
 		is = strncmp(row, "lock:", 5) == 0 &&
@@ -197,7 +197,7 @@ has_lock(const char *pid, uint64_t end, bool (*is)(dev_t, void *), void *arg)
 		snprintf(path, sizeof(path), "%s/%s", directory,
 		    list[i]->d_name);
 		found = stat(path, &st) == 0 && S_ISBLK(st.st_mode) &&
-		    is(st.st_rdev, arg) && is_locked(pid, list[i]->d_name, end);
+		    is(st.st_rdev, arg) && opened_has_locked(path, end);
 	}
 	sysfs_forget(list, n);
 	return found;

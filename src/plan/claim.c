@@ -86,7 +86,8 @@ check_locked(struct claims *c, struct fault *f)
 {
 	struct usage use;
 
-	if ((c->over & USE_HELD) == 0 && usage_of_locked(is_held, c, &use))
+	if ((c->over & USE_HELD) == 0 && !c->server_locks &&
+	    usage_of_locked(is_held, c, &use))
 		return claim_in_use(f, c->name, "the disk", &use);
 	return 0;
 }
@@ -101,8 +102,8 @@ claim_device(struct claims *c, struct fault *f)
 	struct disk d;
 
 	if (p->dst->is.remote)		/* this kernel may have it too */
-		return endpoint_disk(p->dst, &d) ?
-		    claim_paths(c, &d, r, f) : 0;
+		return endpoint_disk(p->dst, &d) &&
+		    claim_paths(c, &d, r, f) != 0 ? -1 : claim_served(c, f);
 	if (!p->dst->id.known)
 		return 0;		/* not a disk */
 	if (!endpoint_disk(p->dst, &d) || d.err != 0)
@@ -110,9 +111,7 @@ claim_device(struct claims *c, struct fault *f)
 		    claim_lock(c, d.node, p->dst->name, f);
 	if (d.node == 0)
 		return 0;
-	return claim_disk(c, &d, r, f) != 0 ||
-	    claim_paths(c, &d, r, f) != 0 ||
-	    claim_below(c, &d, r, f) != 0 ? -1 :
+	return claim_bytes(c, &d, r, f) != 0 ? -1 :
 	    claim_lock(c, d.whole, d.whole_name, f);
 }
 
@@ -125,6 +124,7 @@ claims_take(struct claims *c, const struct claims *others,
 	c->others = others;
 	c->n = 0;
 	c->lock = -1;
+	c->server_locks = false;
 	c->over = claim_passed_over(p);
 	c->name = p->dst->name;
 	c->plan = p;

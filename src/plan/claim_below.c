@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "disk/opened.h"
 #include "disk/overlay.h"
 #include "disk/stack.h"
 #include "disk/sysfs.h"
@@ -111,7 +112,7 @@ claim_check_path(const struct claims *c, const char *path,
 	return failed;
 }
 
-/* Check the file that a loop device lies on, under one of its names. */
+/* Check the file below a loop device or a server, under one of its names. */
 static int
 check_file(const struct claims *c, const char *path, const struct stat *st,
     struct fault *f)
@@ -127,14 +128,14 @@ check_file(const struct claims *c, const char *path, const struct stat *st,
 
 /* On an overlay, also by the layer's name.  Not inlined: path is large. */
 __attribute__((noinline)) static int
-check_medium(const struct claims *c, const struct disk *loop, struct stat *st,
+check_medium(const struct claims *c, const char *name, struct stat *st,
     struct fault *f)
 {
-	struct located at = { AT_FDCWD, loop->backing, st->st_dev, st->st_ino };
+	struct located at = { AT_FDCWD, name, st->st_dev, st->st_ino };
 	struct overlaid layer;
 	char path[PATH_MAX];
 
-	if (check_file(c, loop->backing, st, f) != 0)
+	if (check_file(c, name, st, f) != 0)
 		return -1;
 	if (!overlay_file(&at, false, &layer, path))
 		return 0;
@@ -223,7 +224,7 @@ claim_backing(struct claims *c, const struct stack *s, size_t i,
 		return claim_disk(c, &d, r, f) != 0 ||
 		    claim_paths(c, &d, r, f) != 0 ? -1 : d.partition != 0 ? 0 :
 		    claim_loops(c, &p, loop, f);
-	if (check_medium(c, &d, &st, f) != 0)
+	if (check_medium(c, d.backing, &st, f) != 0)
 		return -1;
 	p.dev = st.st_dev;
 	p.ino = st.st_ino;
@@ -287,7 +288,8 @@ claim_place(struct claims *c, const struct stack *s, size_t i, struct fault *f)
 	return failed;
 }
 
-int
+/* Claim all that lies below a disk. */
+static int
 claim_below(struct claims *c, const struct disk *d, struct range r,
     struct fault *f)
 {
@@ -308,4 +310,56 @@ claim_below(struct claims *c, const struct disk *d, struct range r,
 		failed = claim_unknown(c, d, s.err, f);
 	stack_end(&s);
 	return failed;
+}
+
+int
+claim_bytes(struct claims *c, const struct disk *d, struct range r,
+    struct fault *f)
+{
+	return claim_disk(c, d, r, f) != 0 || claim_paths(c, d, r, f) != 0 ||
+	    claim_below(c, d, r, f) != 0 ? -1 : 0;
+}
+
+struct served {
+	struct claims	*c;
+	struct fault	*f;
+};
+
+/* Whether it is the server that has locked what it has open, as QEMU does. */
+static bool
+served_locked(const char *path, const struct stat *st, void *arg)
+{
+	(void)st;
+	(void)arg;
+	return opened_has_locked(path, LOCKS_OF_COPIES);
+}
+
+/*
+ * Claim what a server has open: it may be what it serves, and which bytes of it
+ * is not known.  Returns whether it is refused.
+ */
+static bool
+served_refused(const char *path, const struct stat *st, void *arg)
+{
+	const struct served *s = arg;
+	struct range all = { 0, UINT64_MAX };
+	struct stat file = *st;
+	struct disk d;
+
+	if (!S_ISBLK(st->st_mode))
+		return check_medium(s->c, path, &file, s->f) != 0;
+	return (disk_of_block(st->st_rdev, &d) && d.err == 0 ? claim_bytes(s->c,
+	    &d, all, s->f) : claim_unknown(s->c, &d, d.err, s->f)) != 0;
+}
+
+int
+claim_served(struct claims *c, struct fault *f)
+{
+	pid_t pid = c->plan->dst->id.server;
+	struct served s = { c, f };
+
+	if (pid == 0)
+		return 0;
+	c->server_locks = opened_any(pid, true, served_locked, NULL);
+	return opened_any(pid, true, served_refused, &s) ? -1 : 0;
 }

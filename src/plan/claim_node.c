@@ -163,7 +163,8 @@ claim_check_ranges(const struct claims *c, int fd, const char *name,
 {
 	struct usage use;
 
-	if ((c->over & USE_HELD) == 0 && usage_of_locks(fd, &use))
+	if ((c->over & USE_HELD) == 0 && !c->server_locks &&
+	    usage_of_locks(fd, &use))
 		return claim_in_use(f, c->name, name, &use);
 	return 0;
 }

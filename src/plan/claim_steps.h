@@ -75,13 +75,19 @@ int claim_unknown(struct claims *, const struct disk *, int err,
     struct fault *f);
 
 /*
- * claim_below.c: other paths to the disk; and all that lies below it, with what
- * else lies there.
+ * claim_below.c: other paths to the disk; and the disk with these, with all
+ * that lies below it, and with what else lies there.
  */
 int claim_paths(struct claims *, const struct disk *, struct range,
     struct fault *f);
-int claim_below(struct claims *, const struct disk *, struct range,
+int claim_bytes(struct claims *, const struct disk *, struct range,
     struct fault *f);
+
+/*
+ * The same for each disk that the server of the target has open to write, if it
+ * is a process of this machine; refuse if a file that it has open is in use.
+ */
+int claim_served(struct claims *, struct fault *f);
 
 /*
  * Check that nobody has locked a range of the file; such locks belong to the
