@@ -199,28 +199,37 @@ session_show(struct session *s, const struct plan *p)
 	return flush_output(s->o);
 }
 
-/* The ends are open: decide, then show the plan or run it, and release all. */
+/*
+ * The ends are open: decide, then show the plan or run it, and release all.
+ * What is decided is kept where nothing zeroes it first.
+ */
 static int
 session_planned(struct session *s)
 {
-	struct decision d;
+	struct decision *d = malloc(sizeof(*d));
 	struct fault f;
 	int status;
 
-	if (decision_make(&d, s->o, &s->src, &s->dst, &s->ev, &f) != 0)
+	if (d == NULL)
+		fault_errno(&f, ENOMEM, "the plan");
+	if (d == NULL ||
+	    decision_make(d, s->o, &s->src, &s->dst, &s->ev, &f) != 0) {
+		free(d);
 		return session_leave(s, &f);
+	}
 	if (s->o->mode == MODE_DRY_RUN) {
-		d.plan.confined = confine_look(&d.plan);
-		status = session_show(s, &d.plan);
-	} else if (!preview_ask(&d.plan, &f)) {
+		d->plan.confined = confine_look(&d->plan);
+		status = session_show(s, &d->plan);
+	} else if (!preview_ask(&d->plan, &f)) {
 		status = session_leave(s, &f);
 	} else {
-		decision_settle(&d);
-		d.plan.confined = confine(&d.plan);
-		status = session_run(s, &d);
-		decision_forget(&d);
+		decision_settle(d);
+		d->plan.confined = confine(&d->plan);
+		status = session_run(s, d);
+		decision_forget(d);
 	}
-	decision_free(&d);
+	decision_free(d);
+	free(d);
 	return status;
 }
 

@@ -54,7 +54,7 @@ static int
 set_all(int value)
 {
 	struct dirent **list;
-	int n = scandir("/proc/self/task", &list, task_visible, alphasort);
+	int n = scandir("/proc/self/task", &list, task_visible, versionsort);
 	int err = 0;
 
 	if (n < 0)

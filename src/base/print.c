@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/escape.h"
@@ -160,19 +161,31 @@ print_colours(FILE *out)
 	    strcmp(term, "dumb") != 0 && isatty(fileno(out)) != 0;
 }
 
+/*
+ * Whether the terminal that messages go to is ours: 1; if not, 0; -1 if that
+ * cannot be seen, as in a container, or it is no terminal of ours.  By calls
+ * that are linked anyway, since each symbol costs every start.
+ */
+static int
+print_owned(void)
+{
+	pid_t owner;
+
+	if (ioctl(STDERR_FILENO, TIOCGPGRP, &owner) != 0 || owner <= 0)
+		return -1;
+	return owner == syscall(SYS_getpgid, 0);
+}
+
 bool
 print_attended(void)
 {
-	return tcgetpgrp(STDERR_FILENO) == getpgrp();
+	return print_owned() == 1;
 }
 
-/* 0: a process that this one cannot see, as in a container */
 bool
 print_background(void)
 {
-	pid_t owner = tcgetpgrp(STDERR_FILENO);
-
-	return owner > 0 && owner != getpgrp();
+	return print_owned() == 0;
 }
 
 struct screen

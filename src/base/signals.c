@@ -100,6 +100,6 @@ signals_raise(int signo)
 
 	sigemptyset(&set);
 	sigaddset(&set, signo);
-	raise(signo);
+	kill(getpid(), signo);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

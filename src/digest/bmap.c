@@ -428,7 +428,7 @@ bmap_parse(struct reader *r, const char *path, const char *all,
 	r->x.doctype(r->parser, bmap_doctype);
 	do {
 		at = next;
-		next = strchrnul(at, '\n');
+		next = at + strcspn(at, "\n");
 		next += *next != '\0';
 		r->line++;
 		ok = r->x.parse(r->parser, at, (int)(next - at), *next == '\0');

@@ -255,7 +255,7 @@ read_end(struct reader *r, const json_t *o)
 		    "there are more or fewer ranges than the file says");
 	if (r->n == 0 && begin_table(r, 0) != 0)
 		return -1;
-	if (getc(r->in) != EOF)
+	if (fgetc(r->in) != EOF)
 		return manifest_refuse(r, "something follows the last line");
 	return 0;
 }

@@ -40,6 +40,7 @@
 #include "base/secrets.h"
 #include "base/shell.h"
 #include "base/status.h"
+#include "disk/sysfs.h"
 
 enum {
 	PATIENCE = 10000,	/* ms, to end by itself, or on SIGTERM; */
@@ -138,7 +139,7 @@ listen_pair(int pair[2])
 	    listen(pair[1], 1) != 0 || connect(pair[0], to, sizeof(at)) != 0)
 		err = errno;
 	unlink(at.sun_path);
-	rmdir(dir);
+	unlinkat(AT_FDCWD, dir, AT_REMOVEDIR);
 	if (err == 0)
 		return 0;
 	close_both(pair);
@@ -416,16 +417,14 @@ end_later(const struct command *c, const char *thread)
 unsigned
 command_end_left(const struct command *c)
 {
-	DIR *threads = opendir("/proc/self/task");
-	const struct dirent *d;
-	unsigned n = 0;
+	struct dirent **list;
+	int n = sysfs_entries(AT_FDCWD, "/proc/self/task", &list), i;
+	unsigned ended = 0;
 
-	while (threads != NULL && (d = readdir(threads)) != NULL)
-		if (d->d_name[0] != '.')
-			n += end_later(c, d->d_name);
-	if (threads != NULL)
-		closedir(threads);
-	return n;
+	for (i = 0; i < n; i++)
+		ended += end_later(c, list[i]->d_name);
+	sysfs_forget(list, n);
+	return ended;
 }
 
 /*

@@ -314,7 +314,7 @@ new_device(const struct plan *p, struct fault *f)
 static int
 bare_device(const struct plan *p, struct fault *f)
 {
-	char node[PATH_MAX];
+	char node[NAME_MAX];	/* longer ones are no names of disks */
 	struct stat st;
 
 	if (!p->dst->is.absent || p->dst->name[0] == '.' ||

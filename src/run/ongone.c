@@ -125,7 +125,7 @@ ongone_spawn(pid_t *pid, char *command, char **env)
 	if (err == 0) {
 		err = ongone_prepare(&files, &attr);
 		if (err == 0)
-			err = posix_spawn(pid, "/bin/sh", &files, &attr, words,
+			err = posix_spawnp(pid, "/bin/sh", &files, &attr, words,
 			    env);
 		posix_spawnattr_destroy(&attr);
 	}
