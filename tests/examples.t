@@ -28,14 +28,14 @@ readme_examples()
 {
 	awk '/^## /{ inside = $0 == "## Examples" }
 	    /^```/{ code = !code; next }
-	    inside && code' "$top/README.md"
+	    inside && code && !/^#/' "$top/README.md"
 }
 # see: the commands behind the README's table of other tools
 see()
 {
 	awk '/^## /{ inside = $0 == "## See for yourself" }
 	    /^```/{ code = !code; next }
-	    inside && code' "$top/README.md"
+	    inside && code' "$top/tests/peers.md"
 }
 # shown: all lines of commands but those, and all else of several words that is
 # set as what is typed or printed
@@ -56,7 +56,7 @@ shown()
 	    code { if (!out) { sub(/ +# .*/, ""); print }; next }
 	    /^$/ || /^    / || /^\|/{ inline() }
 	    !/^    /{ text = text " " $0 }
-	    END { inline() }' "$top/README.md"
+	    END { inline() }' "$top"/README.md "$top"/tests/{,*/}*.md
 }
 
 # ------------------------------------------------------- what there is instead
@@ -174,7 +174,7 @@ ends_well()
 {
 	[[ $1 != *dsync* ]] || in_memory
 	as_shown "$1" || return
-	[[ -s out && $1 = *' -d' || $1 = *--dry-run* ]] || complete
+	[[ -s out && $1 = *' -'[dl] || $1 = *--dry-run* ]] || complete
 }
 loops=
 ! can_loop || loops=1
@@ -267,6 +267,7 @@ together "lists the disks, and prints completions" in_turn <<'EOT'
 pardd -l
 pardd --list --json
 pardd --completion=fish
+pardd --help
 EOT
 apart()
 {
@@ -295,6 +296,9 @@ only_that()
 }
 together "writes no disk with another serial number" only_that '((loops))' <<'EOT'
 pardd if=/dev/sda of=/dev/sdb oserial=S2RBNX0H606448W
+EOT
+together "takes what a pipe unpacks" apart '((loops))' <<'EOT'
+gzip -dc sda.img.gz | pardd of=/dev/sda
 EOT
 limited()
 {
@@ -409,6 +413,7 @@ mounts()
 }
 together "attaches and mounts an image" mounts '((loops))' <<'EOT'
 losetup -r -f -P --show sda.img
+losetup -r -f -P --show disk.img
 mount -o ro,loop
 EOT
 
@@ -550,6 +555,7 @@ hex\ \ name
 pardd: complete, flushed, verified
 error: ...
 pardd: complete
+pardd: complete, flushed
 pardd: NOT complete: 3 unreadable blocks in 2 ranges
 complete, flushed
 complete, not flushed
@@ -564,6 +570,8 @@ not_run "words and names, no commands" <<'EOT'
 " ]"
 /bin/sh -c
 kill -9
+man pardd-rescue
+man man/pardd.8
 it "takes thr=16" exits 0 ...
 EOT
 not_run "a word of the shell, which all are run with here" <<'EOT'
@@ -666,7 +674,7 @@ done < <(steps)
 
 # ---------------------------------------------------------------- other tools
 
-# What the README says of them; not two lines that would touch all of the machine.
+# What is said of them; not two lines that would touch all of the machine.
 seen()
 {
 	ln -s "$BUILD" build && bash <(see | grep -v 'sdtypo\|drop_caches') >out 2>err

@@ -116,9 +116,18 @@ for page in "$top"/man/*; do
 done
 links()
 {
-	local link
-	for link in $(grep -o '](\([^)#:]*\))' "$top/README.md" | tr -d '()]'); do
-		[[ -e $top/$link ]] || fail "there is no $link" || return
-	done
+	local file=$1 link line
+	while read -r link; do
+		[[ $link != *://* ]] || continue
+		[[ -e ${file%/*}/${link%#*} ]] || fail "there is no $link" || return
+		[[ $link = *#* ]] || continue
+		line=${link#*#}
+		[[ ${link%#*} = '' ]] || file=${file%/*}/${link%#*}
+		grep '^#' "$file" | tr '[:upper:] ' '[:lower:]-' | tr -d ',.()`' | grep -q -- "^#*-$line$" ||
+		    fail "there is no heading for $link" || return
+		file=$1
+	done < <(grep -o '\](\([^)]*\))' "$1" | tr -d '()]')
 }
-it "links only to what is there" links
+for page in "$top"/{*,.github/*,src/*,tests/*,tests/*/*}.md; do
+	it "links only to what is there, in ${page#"$top"/}" links "$page"
+done

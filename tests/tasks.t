@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ten things that somebody who has just met the program wants to do.  What he
-# types is in the README, with the names of his disks, or is what pardd told him to
+# types is in the README or the manual, with the names of his disks, or is what pardd told him to
 # type; it is right at the first attempt.
 # shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
@@ -17,11 +17,11 @@ ssh()
 {
 	(shift; "$@")
 }
-# types LINE: of the README; its status in $status
+# types LINE: of the README or the manual; its status in $status
 types()
 {
 	local line=$1
-	grep -qF -- "$line" "$top/README.md" || fail "the README has no: $line" || return
+	cat "$top/README.md" "$top"/man/* | grep -qF -- "$line" || fail "nothing tells to type: $line" || return
 	line=${line//\/dev\/sda/$sda}
 	line=${line//\/dev\/sdb/$sdb}
 	set -o pipefail
