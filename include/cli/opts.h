@@ -100,6 +100,12 @@ enum decode {			/* of decode= */
 	DECODE_NONE = 1 << 0,
 };
 
+enum table_word {		/* of table= */
+	TABLE_WORD_KEEP = 0,
+	TABLE_WORD_FIX = 1 << 0,
+	TABLE_WORD_NEW = 1 << 1,
+};
+
 enum show {			/* of status= */
 	SHOW_NONE = 1 << 0,
 	SHOW_NOXFER = 1 << 1,

@@ -12,6 +12,7 @@
 #include "cli/opts.h"
 #include "end/endpoint.h"
 
+struct clone_table;
 struct remarks;
 struct hash;
 struct map;
@@ -84,6 +85,7 @@ struct plan {
 	char		 cut[CUT_ROOM];	/* that file system, and how it is made
 					 * smaller; or "" */
 	const struct remarks *found;	/* remarks on the ends, or NULL */
+	const struct clone_table *table; /* its new one, or NULL */
 	struct hash	*hash;		/* digests of all bytes, or NULL */
 	struct ranges	*ranges;	/* digests of ranges, or NULL */
 	const struct used *used;	/* what file systems use, or NULL */

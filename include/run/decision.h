@@ -7,6 +7,7 @@
 #define PARDD_DECISION_H
 
 #include "base/fault.h"
+#include "part/clone_table.h"
 #include "part/remarks.h"
 #include "plan/claim.h"
 #include "plan/plan.h"
@@ -21,6 +22,8 @@ struct decision {
 	struct claims	 claims;	/* on the target, */
 	struct several	*several;	/* or on each of several; else NULL */
 	struct remarks	 remarks;
+	struct source_table *source_table;	/* with table=, else NULL */
+	struct clone_table *table[TARGETS_MOST];	/* the same */
 };
 
 /*

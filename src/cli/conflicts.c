@@ -69,6 +69,7 @@ conflict(const struct opts *o)
 	const bool nosparse = (o->oflag & FLAG_NOSPARSE) != 0;
 	const bool trim = (o->oflag & FLAG_TRIM) != 0;
 	const bool sparing = (o->oflag & FLAG_SPARING) != 0;
+	const bool table = o->table != 0;
 	const bool map = o->map != NULL;
 	const bool rescues = map && o->compare == 0;
 	const bool used = o->used != 0;

@@ -233,7 +233,8 @@ clone_make(struct remarks *found, const struct plan *p, struct lookup *src)
 	    dst->geo.block != p->src->geo.block;
 	const struct parts *t;
 
-	if (!remark_clone(p) || (!larger && !smaller && !other) ||
+	if (p->table != NULL || !remark_clone(p) ||
+	    (!larger && !smaller && !other) ||
 	    (t = table_of(src)) == NULL)
 		return;
 	if (t->type[0] != '\0' && dst->geo.block > 0 &&

@@ -22,6 +22,7 @@
 #include "disk/disk.h"
 #include "page.h"
 #include "part/parts.h"
+#include "part/clone_table.h"
 #include "part/remarks.h"
 #include "part/used.h"
 #include "plan/safety.h"
@@ -263,6 +264,27 @@ busy_put(const struct sheet *s, const struct plan *p)
 		    use.by);
 }
 
+/* What table= makes. */
+static void
+table_put(const struct sheet *s, const struct plan *p)
+{
+	const struct clone_table *t = p->table;
+
+	if (t == NULL)
+		return;
+	if (t->n == 0)
+		page_told(s, "Table", "that of the source fits as it is");
+	else if (strcmp(t->kind, "GPT") == 0)
+		page_told(s, "Table", "GPT%s, its backup in the last sectors "
+		    "of %.*s, in sectors of %u bytes", (p->opts->table &
+		    TABLE_WORD_NEW) != 0 ? " with new GUIDs" : "", NAME,
+		    p->dst->name, t->sector);
+	else
+		page_told(s, "Table", "MBR%s, in sectors of %u bytes",
+		    (p->opts->table & TABLE_WORD_NEW) != 0 ?
+		    " with a new signature" : "", t->sector);
+}
+
 static void
 remarks_put(const struct sheet *s, const struct plan *p)
 {
@@ -399,6 +421,9 @@ plan_page_compose(const struct sheet *s, const struct plan *p,
 	how_put(s, p);
 	errors_put(s, p);
 	known_put(s, p, known);
+	table_put(s, p);
+	for (i = 0; p->each != NULL && i < p->targets; i++)
+		table_put(s, &p->each[i]);
 	busy_put(s, p);
 	if (p->found != NULL)
 		remarks_put(s, p);

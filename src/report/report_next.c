@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "disk/disk.h"
 #include "end/endpoint.h"
+#include "part/clone_table.h"
 #include "part/remarks.h"
 #include "report/report.h"
 
@@ -30,6 +31,33 @@ report_disk_name(const struct endpoint *ep)
 {
 	return (ep->kind == END_BLOCK || ep->kind == END_FILE) &&
 	    !ep->is.inherited ? ep->name : "DISK";
+}
+
+/* What table= has changed, and what is left to do. */
+static void
+table_moved_note(const struct plan *p)
+{
+	char text[512];
+	size_t at = 0, i;
+
+	if (!clone_table_moves(p))
+		return;
+	for (i = 0; i < p->table->n && at < sizeof(text); i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+		    "%s%llu to %llu", i == 0 ? "bytes " : i + 1 < p->table->n ?
+		    ", " : " and ", (ull)p->table->write[i].at,
+		    (ull)(p->table->write[i].at + p->table->write[i].len - 1));
+	print(stderr, "pardd: note: the table was moved: %s of %s differ from "
+	    "the source", text, p->dst->name);
+	if (p->table->unmountable > 0)
+		print(stderr, "pardd: note: the file system of partition %u is "
+		    "made for smaller sectors: it cannot be mounted from %s",
+		    p->table->unmountable, p->dst->name);
+	if (p->table->renew[0] != '\0')
+		print(stderr, "pardd: note: file systems keep their UUIDs, "
+		    "which fstab and boot loaders may name; to change those of "
+		    "partition %s",
+		    p->table->renew);
 }
 
 /* What must be done to a clone before it can be used. */
@@ -52,6 +80,8 @@ table_notes(const struct plan *p)
 		    found->table_sector, p->dst->name, p->dst->geo.block,
 		    found->table_sector, word);
 	free(word);
+	if (p->opts->table != 0)
+		table_moved_note(p);
 }
 
 /* What is known only at the end of a stream; else it was a remark. */

@@ -407,6 +407,8 @@ report_plan(FILE *out, const struct plan *p)
 	    REFLINK_ALWAYS) != 0 ? "always" : "if possible" : "no");
 	if (p->opts->decode != 0)
 		print(out, "decode=%s", opts_word("decode", p->opts->decode));
+	if (p->opts->table != 0)
+		print(out, "table=%s", opts_word("table", p->opts->table));
 	print(out, "coe=%lld", (long long)p->opts->coe);
 	print(out, "retries=%lld", (long long)p->opts->retries);
 	print(out, "sync=%lld", (long long)p->opts->sync);

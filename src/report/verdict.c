@@ -13,6 +13,7 @@
 #include "copy/ranges.h"
 #include "digest/hash.h"
 #include "map/map.h"
+#include "part/clone_table.h"
 #include "part/used.h"
 
 typedef unsigned long long ull;
@@ -319,8 +320,8 @@ verdict_complete(const struct plan *p, struct outcome *out)
 		verdict_conclude(out, STATUS_COMPLETE,
 		    "complete, nothing to flush%s", verified);
 	else if (p->opts->sync != 0)
-		verdict_conclude(out, STATUS_COMPLETE, "complete, flushed%s",
-		    verified);
+		verdict_conclude(out, STATUS_COMPLETE, "complete, flushed%s%s",
+		    verified, clone_table_moves(p) ? ", table moved" : "");
 	else
 		verdict_conclude(out, STATUS_COMPLETE, "complete, not flushed");
 	verdict_within(p, out);

@@ -4,7 +4,10 @@
  */
 #include "run/decision.h"
 
+#include <string.h>
+
 #include "base/ioprio.h"
+#include "base/status.h"
 #include "open/tee.h"
 #include "part/parts.h"
 #include "part/used.h"
@@ -68,6 +71,58 @@ decision_remark(struct decision *d, const struct opts *o, struct fault *f)
 	return 0;
 }
 
+/*
+ * With table=: read the table of the source, which says how much of it has to
+ * go to a smaller target.
+ */
+static int
+decision_read_table(struct decision *d, struct fault *f)
+{
+	struct plan *p = &d->plan;
+	uint64_t room = (uint64_t)p->dst->geo.room, needs;
+
+	if (p->opts->table == 0)
+		return 0;
+	if (p->src->is.streamed || p->dst->is.streamed || p->dst->is.zoned ||
+	    !endpoint_holds(p->dst))
+		return fault_set(f, STATUS_USAGE, "table= is for the clone of "
+		    "a disk, or of its image, on a disk or in a file");
+	if (source_table_read(&d->source_table, p->src, f) != 0)
+		return -1;
+	needs = source_table_needs(d->source_table);
+	if (p->dst->geo.room >= 0 && p->length > room && needs < p->length)
+		p->length = needs;
+	return 0;
+}
+
+/* Make the table of each target. */
+static int
+decision_make_table(struct decision *d, struct fault *f)
+{
+	bool fresh = (d->plan.opts->table & TABLE_WORD_NEW) != 0;
+	struct plan *p;
+	unsigned i;
+
+	for (i = 0; d->source_table != NULL && i < d->plan.targets; i++) {
+		p = d->plan.each != NULL ? &d->plan.each[i] : &d->plan;
+		if (clone_table_make(&d->table[i], d->source_table, p, fresh,
+		    f) != 0)
+			return -1;
+		p->table = d->table[i];
+	}
+	return 0;
+}
+
+static void
+decision_free_tables(struct decision *d)
+{
+	unsigned i;
+
+	source_table_free(d->source_table);
+	for (i = 0; i < TARGETS_MOST; i++)
+		clone_table_free(d->table[i]);
+}
+
 int
 decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
     struct endpoint *dst, struct events *ev, struct fault *f)
@@ -75,16 +130,20 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 	struct plan *p = &d->plan;
 
 	d->several = NULL;
+	d->source_table = NULL;
+	memset(d->table, 0, sizeof(d->table));
 	if (parts_limit(src, o->ipart, f) != 0 ||
 	    limit_target(o, dst, f) != 0 ||
 	    outputs_load(&d->outputs, o, f) != 0)
 		return -1;
 	if (plan_make(p, o, d->outputs.layout, src, dst, f) == 0 &&
+	    decision_read_table(d, f) == 0 &&
 	    used_make(&d->outputs.used, p, &d->outputs.bmap, f) == 0) {
 		events_plan(ev, p);
 		p->needed = remarks_needed(p, p->cut);
 		if (outputs_open(&d->outputs, p, f) == 0 &&
-		    decision_check(d, f) == 0 && set_ioprio(o, f) == 0 &&
+		    decision_check(d, f) == 0 &&
+		    decision_make_table(d, f) == 0 && set_ioprio(o, f) == 0 &&
 		    decision_claim(d, f) == 0) {
 			if (decision_remark(d, o, f) == 0)
 				return 0;
@@ -94,6 +153,7 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 	}
 	several_free(d->several);
 	outputs_close(&d->outputs);
+	decision_free_tables(d);
 	return -1;
 }
 
@@ -124,5 +184,6 @@ decision_free(struct decision *d)
 		claims_release(&d->claims);
 	several_free(d->several);
 	outputs_close(&d->outputs);
+	decision_free_tables(d);
 	remarks_free(&d->remarks);
 }

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "copy/sparing.h"
 #include "open/tee.h"
+#include "part/clone_table.h"
 #include "part/used.h"
 #include "steps.h"
 #include "verify/verify.h"
@@ -147,6 +148,30 @@ lead_begin(struct job *job, const struct steps *steps)
 	return false;
 }
 
+/* Write the table of each target that has all of the copy. */
+static void
+lead_write_tables(struct job *job)
+{
+	const struct plan *p = job->p, *one;
+	struct map_totals t = map_totals(&job->map);
+	struct fault f;
+	unsigned i;
+
+	if (p->opts->table == 0 || job->stop || job->flush.status != 0 ||
+	    t.untried + t.failed + t.claimed > 0 ||
+	    (job->verify != NULL && verify_differing(job) > 0))
+		return;
+	job->phase = PHASE_FLUSHING;
+	for (i = 0; i < p->targets; i++) {
+		one = p->each != NULL ? &p->each[i] : p;
+		if (p->each != NULL && tee_dropped(p->dst, i, NULL))
+			continue;
+		if (clone_table_write(one->table, one->dst,
+		    p->opts->verify != 0, &f) != 0)
+			job_fail(job, &f);
+	}
+}
+
 /* The target may be empty by now, so whatever fails is told as of a copy. */
 static void
 lead_work(struct job *job, const struct steps *steps)
@@ -162,6 +187,7 @@ lead_work(struct job *job, const struct steps *steps)
 		job_threads(job);
 		verify_run(job);
 	}
+	lead_write_tables(job);
 	lead_check_ends(job);
 }
 

@@ -113,6 +113,7 @@ def rules:
 		holes: (.holes | flag), sparse: (.sparse | flag),
 		reflink: (.reflink | flag),
 		decode: (.decode | maybe(word(["none"]))),
+		table: (.table | maybe(word(["fix", "new"]))),
 		coe: (.coe | flag), retries: (.retries | count),
 		sync: (.sync | flag), compare: (.compare | flag),
 		verify: (.verify | maybe(word(["1", "stream", "source"]))),

@@ -1,0 +1,612 @@
+/*
+ * The partition table of a clone.
+ *
+ * A GPT counts in sectors and has a backup in the last of them, so a disk of
+ * another size or with other sectors needs another one.  An MBR only counts in
+ * sectors.  Partitions stay at their bytes.
+ *
+ * Steps, so that one valid table is there at each moment: the backup GPT, or
+ * the boot records of logical partitions; then the first sectors; then what the
+ * source's table has left elsewhere is cleared.
+ */
+#include "part/clone_table.h"
+
+#include <bsd/sys/endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/random.h>
+
+#include "base/bytes.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "end/lane.h"
+#include "source_table.h"
+
+typedef unsigned long long ull;
+
+enum { STEP_SPARE, STEP_START, STEP_CLEAR };
+
+struct making {			/* of one target */
+	const struct source_table *src;
+	struct clone_table *to;
+	const struct endpoint *dst;
+	uint64_t size;		/* bytes of the target, whole sectors */
+	bool	 fresh;		/* with new identifiers */
+	struct fault *f;
+};
+
+/* --- what is written ----------------------------------------------------- */
+
+/* Room for a write of whole sectors, zeros; NULL with *f. */
+static unsigned char *
+table_write_add(struct making *m, unsigned step, uint64_t at, uint64_t len)
+{
+	struct table_write *w = &m->to->write[m->to->n];
+
+	if (m->to->n == TABLE_WRITES || (w->data = page_alloc(len)) == NULL) {
+		fault_errno(m->f, ENOMEM, "%s: its partition table",
+		    m->dst->name);
+		return NULL;
+	}
+	memset(w->data, 0, len);
+	w->step = step;
+	w->at = at;
+	w->len = len;
+	m->to->n++;
+	return w->data;
+}
+
+static void
+table_writes_free(struct clone_table *t)
+{
+	while (t->n > 0)
+		free(t->write[--t->n].data);
+}
+
+/* Convert sectors of the source to those of the target; false: not whole. */
+static bool
+table_convert(const struct making *m, uint64_t lba, uint64_t *to)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(lba, (uint64_t)m->src->sector, &bytes) ||
+	    bytes % m->to->sector != 0)
+		return false;
+	*to = bytes / m->to->sector;
+	return true;
+}
+
+static int
+table_uneven(const struct making *m, uint64_t number)
+{
+	return fault_set(m->f, STATUS_REFUSED, "%s: partition %llu does not "
+	    "begin and end at whole sectors of %u bytes, which %s has; "
+	    "table=keep copies the table as it is", m->src->name, (ull)number,
+	    m->to->sector, m->dst->name);
+}
+
+static int
+table_too_small(const struct making *m, uint64_t number, uint64_t needs)
+{
+	return fault_set(m->f, STATUS_REFUSED, "%s is too small: partition "
+	    "%llu and the table need %llu bytes, and it has %llu",
+	    m->dst->name, (ull)number, (ull)needs, (ull)m->size);
+}
+
+/* A random UUID, version 4 (RFC 9562 5.4), in the byte order of a GPT. */
+static int
+guid_fresh(struct making *m, unsigned char *to)
+{
+	if (getrandom(to, GUID, 0) != GUID)
+		return fault_errno(m->f, errno, "random numbers for the "
+		    "partition table");
+	to[7] = (unsigned char)((to[7] & 0x0f) | 0x40);
+	to[8] = (unsigned char)((to[8] & 0x3f) | 0x80);
+	return 0;
+}
+
+/* --- GPT ------------------------------------------------------------------ */
+
+struct plan_gpt {		/* in sectors of the target */
+	uint64_t entries, n;	/* where the first copy's begin; how many */
+	uint64_t first, last;	/* usable */
+	uint64_t backup;	/* header of the second copy; its entries come
+				 * before it */
+};
+
+/* Where everything goes.  Returns 0, or -1 with *f. */
+static int
+gpt_place(const struct making *m, struct plan_gpt *g)
+{
+	const unsigned char *h = m->src->gpt.header;
+	bool same = m->to->sector == m->src->sector;
+	uint64_t entries = le64dec(h + H_ENTRIES), sectors = m->size /
+	    m->to->sector;
+
+	g->n = round_up(m->src->gpt.size, m->to->sector) / m->to->sector;
+	g->entries = 2;
+	/* they may lie farther out, to leave room for a boot loader */
+	if (le64dec(h + H_SELF) == 1 && entries > 2 &&
+	    !table_convert(m, entries, &g->entries))
+		g->entries = 2;
+	if (le64dec(h + H_SELF) == 1 && same && entries >= 2)
+		g->entries = entries;
+	g->first = le64dec(h + H_FIRST);
+	if (!same)
+		g->first = round_up(g->first * m->src->sector, m->to->sector) /
+		    m->to->sector;
+	g->first = MAX(g->first, g->entries + g->n);
+	if (sectors < g->first + g->n + 2)
+		return table_too_small(m, 0, (g->first + g->n + 2) *
+		    m->to->sector);
+	g->backup = sectors - 1;
+	g->last = g->backup - g->n - 1;
+	if (same && m->src->twice && le64dec(h + H_OTHER) == g->backup)
+		g->last = MIN(g->last, le64dec(h + H_LAST));
+	return 0;
+}
+
+/* The entries as the target has them; the caller frees them. */
+static unsigned char *
+gpt_entries(struct making *m, const struct plan_gpt *g)
+{
+	static const unsigned char none[GUID];
+	const struct gpt *from = &m->src->gpt;
+	uint32_t each = le32dec(from->header + H_EACH);
+	unsigned char *all = page_alloc(round_up(from->size, SECTOR_MOST)), *e;
+	uint64_t first, last, number;
+	int failed = 0;
+
+	if (all == NULL) {
+		fault_errno(m->f, ENOMEM, "%s: its partition table",
+		    m->dst->name);
+		return NULL;
+	}
+	memset(all, 0, round_up(from->size, SECTOR_MOST));
+	memcpy(all, from->entries, from->size);
+	for (e = all; failed == 0 && e < all + from->size; e += each) {
+		if (memcmp(e + E_TYPE, none, GUID) == 0)
+			continue;
+		number = (uint64_t)(e - all) / each + 1;
+		first = le64dec(e + E_FIRST);
+		last = le64dec(e + E_LAST);
+		if (last < first || last == UINT64_MAX ||
+		    !table_convert(m, first, &first) ||
+		    !table_convert(m, last + 1, &last))
+			failed = table_uneven(m, number);
+		else if (last - 1 > g->last)
+			failed = table_too_small(m, number, (last + g->n + 1) *
+			    m->to->sector);
+		else if (first < 2 || (first < g->entries + g->n &&
+		    last > g->entries))
+			failed = fault_set(m->f, STATUS_REFUSED, "%s: "
+			    "partition %llu begins where the table of %s needs "
+			    "the first %llu sectors of %u bytes", m->src->name,
+			    (ull)number, m->dst->name,
+			    (ull)(g->entries + g->n), m->to->sector);
+		le64enc(e + E_FIRST, first);
+		le64enc(e + E_LAST, last - 1);
+		if (failed == 0 && m->fresh)
+			failed = guid_fresh(m, e + E_GUID);
+	}
+	if (failed == 0)
+		return all;
+	free(all);
+	return NULL;
+}
+
+/* A header, one of two that name each other. */
+static void
+gpt_header(const struct making *m, const struct plan_gpt *g,
+    const unsigned char *guid, const unsigned char *entries, bool backup,
+    unsigned char *h)
+{
+	const struct gpt *from = &m->src->gpt;
+	uint32_t size = MIN(le32dec(from->header + H_SIZE), m->to->sector);
+
+	memcpy(h, from->header, size);
+	le32enc(h + H_SIZE, size);
+	le64enc(h + H_SELF, backup ? g->backup : 1);
+	le64enc(h + H_OTHER, backup ? 1 : g->backup);
+	le64enc(h + H_FIRST, g->first);
+	le64enc(h + H_LAST, g->last);
+	memcpy(h + H_GUID, guid, GUID);
+	le64enc(h + H_ENTRIES, backup ? g->backup - g->n : g->entries);
+	le32enc(h + H_ENTRIES_CRC, gpt_crc(entries, from->size));
+	le32enc(h + H_CRC, 0);
+	le32enc(h + H_CRC, gpt_crc(h, size));
+}
+
+/*
+ * The protective MBR spans the disk (UEFI 2.10, 5.2.3).  One with other
+ * entries, too, is the work of a boot loader or of a person, and stays.
+ */
+static int
+gpt_guard(struct making *m, unsigned char *mbr)
+{
+	uint64_t span = MIN(m->size / m->to->sector - 1, UINT32_MAX);
+	unsigned i, others = 0;
+	unsigned char *guard = NULL, *e;
+
+	for (i = 0; i < 4; i++) {
+		e = boot_entry(mbr, i);
+		if (e[M_TYPE] == M_GPT && guard == NULL)
+			guard = e;
+		else if (e[M_TYPE] != 0)
+			others++;
+	}
+	if (others > 0 && m->to->sector != m->src->sector)
+		return fault_set(m->f, STATUS_REFUSED, "%s has a hybrid MBR, "
+		    "which is not converted to sectors of %u bytes; "
+		    "table=keep copies the table as it is", m->src->name,
+		    m->to->sector);
+	if (others == 0 && guard != NULL)
+		le32enc(guard + M_COUNT, (uint32_t)span);
+	return 0;
+}
+
+/* The old backup, where the clone has it now, becomes zeros. */
+static int
+gpt_clear(struct making *m, const struct plan_gpt *g)
+{
+	uint64_t len = round_up(m->src->gpt.size + m->src->sector,
+	    m->to->sector);
+	uint64_t to = m->src->size - m->src->size % m->src->sector, from, end;
+	size_t i;
+
+	from = to > len ? to - len : 0;
+	from -= from % m->to->sector;
+	end = MIN(round_up(to, m->to->sector), (g->backup - g->n) *
+	    m->to->sector);
+	for (i = 0; i < m->src->parts.n; i++)
+		from = MAX(from, part_end(&m->src->parts.part[i]));
+	if (!m->src->backed || from < g->first * m->to->sector || from >= end)
+		return 0;
+	return table_write_add(m, STEP_CLEAR, from, end - from) == NULL ? -1 :
+	    0;
+}
+
+/* Both copies, and the first sectors with the protective MBR. */
+static int
+gpt_write(struct making *m, const struct plan_gpt *g,
+    const unsigned char *entries)
+{
+	bool same = m->to->sector == m->src->sector;
+	/* what another sector size leaves is cleared at the same time */
+	uint64_t start = same ? g->entries + g->n : MAX(g->first, g->entries +
+	    g->n);
+	unsigned char guid[GUID], *at;
+
+	memcpy(guid, m->src->gpt.header + H_GUID, GUID);
+	if (m->fresh && guid_fresh(m, guid) != 0)
+		return -1;
+	at = table_write_add(m, STEP_SPARE, (g->backup - g->n) * m->to->sector,
+	    (g->n + 1) * m->to->sector);
+	if (at == NULL)
+		return -1;
+	memcpy(at, entries, m->src->gpt.size);
+	gpt_header(m, g, guid, entries, true, at + g->n * m->to->sector);
+	if (same && g->entries > 2) {
+		at = table_write_add(m, STEP_START, g->entries *
+		    m->to->sector, g->n * m->to->sector);
+		if (at == NULL)
+			return -1;
+		memcpy(at, entries, m->src->gpt.size);
+		start = 2;
+	}
+	at = table_write_add(m, STEP_START, 0, start * m->to->sector);
+	if (at == NULL)
+		return -1;
+	memcpy(at, m->src->mbr, same ? m->to->sector : SECTOR);
+	gpt_header(m, g, guid, entries, false, at + m->to->sector);
+	if (start > g->entries)
+		memcpy(at + g->entries * m->to->sector, entries,
+		    m->src->gpt.size);
+	if (gpt_guard(m, at) != 0 || gpt_clear(m, g) != 0)
+		return -1;
+	if (same && m->src->twice && memcmp(at, m->src->mbr, SECTOR) == 0 &&
+	    memcmp(at + m->to->sector, m->src->gpt.header, le32dec(
+	    m->src->gpt.header + H_SIZE)) == 0)
+		table_writes_free(m->to);	/* it fits as it is */
+	return 0;
+}
+
+static int
+gpt_make(struct making *m)
+{
+	struct plan_gpt g;
+	unsigned char *entries;
+	int failed;
+
+	if (gpt_place(m, &g) != 0 || (entries = gpt_entries(m, &g)) == NULL)
+		return -1;
+	failed = gpt_write(m, &g, entries);
+	free(entries);
+	return failed;
+}
+
+/* --- MBR ------------------------------------------------------------------ */
+
+/* Convert an entry.  Returns 0, or -1 with *f. */
+static int
+boot_convert(struct making *m, unsigned char *e)
+{
+	uint64_t start = le32dec(e + M_START), count = le32dec(e + M_COUNT);
+
+	if (e[M_TYPE] == 0 || count == 0)
+		return 0;
+	if (!table_convert(m, start, &start) ||
+	    !table_convert(m, count, &count) || start > UINT32_MAX ||
+	    count > UINT32_MAX)
+		return fault_set(m->f, STATUS_REFUSED, "%s: its MBR cannot "
+		    "count in the sectors of %u bytes that %s has: a "
+		    "partition begins or ends within one, or is too far out",
+		    m->src->name, m->to->sector, m->dst->name);
+	le32enc(e + M_START, (uint32_t)start);
+	le32enc(e + M_COUNT, (uint32_t)count);
+	return 0;
+}
+
+/* Convert all entries of a boot record, and add it to what is written. */
+static int
+boot_add(struct making *m, unsigned step, uint64_t at,
+    const unsigned char *from)
+{
+	unsigned char *to;
+	unsigned i;
+
+	if (at % m->to->sector != 0)
+		return table_uneven(m, 5);
+	to = table_write_add(m, step, at, m->to->sector);
+	if (to == NULL)
+		return -1;
+	memcpy(to, from, m->to->sector);
+	for (i = 0; i < 4; i++)
+		if (boot_convert(m, boot_entry(to, i)) != 0)
+			return -1;
+	return 0;
+}
+
+/* An extended partition may end behind its last logical one. */
+static bool
+boot_cut(const struct making *m, unsigned char *mbr)
+{
+	uint64_t sectors = m->size / m->to->sector;
+	unsigned char *e = boot_link(mbr);
+	uint64_t start = e != NULL ? le32dec(e + M_START) : 0;
+
+	if (e == NULL || start >= sectors ||
+	    le32dec(e + M_COUNT) <= sectors - start)
+		return false;
+	le32enc(e + M_COUNT, (uint32_t)(sectors - start));
+	return true;
+}
+
+static int
+mbr_make(struct making *m)
+{
+	const struct source_table *src = m->src;
+	bool same = m->to->sector == src->sector, cut;
+	unsigned char *mbr;
+	size_t i;
+
+	for (i = 0; !same && i < src->records; i++)
+		if (boot_add(m, STEP_SPARE, src->record[i].at,
+		    src->record[i].sector) != 0)
+			return -1;
+	if (boot_add(m, STEP_START, 0, src->mbr) != 0)
+		return -1;
+	mbr = m->to->write[m->to->n - 1].data;
+	cut = boot_cut(m, mbr);
+	if (m->fresh && getrandom(mbr + M_SIGNATURE, 4, 0) != 4)
+		return fault_errno(m->f, errno, "random numbers for the "
+		    "partition table");
+	if (same && !cut && !m->fresh)
+		table_writes_free(m->to);
+	return 0;
+}
+
+/* --- what else has to be said -------------------------------------------- */
+
+/* Bytes in a sector by a file system's own word, or 0. */
+static uint32_t
+volume_sector(const unsigned char *boot)
+{
+	if (memcmp(boot + 3, "EXFAT   ", 8) == 0 && boot[108] < 16)
+		return UINT32_C(1) << boot[108];
+	if (memcmp(boot + 3, "NTFS    ", 8) == 0 ||
+	    memcmp(boot + 54, "FAT", 3) == 0 ||
+	    memcmp(boot + 82, "FAT", 3) == 0)
+		return le16dec(boot + 11);
+	return 0;
+}
+
+/* Compare partitions with the target.  Returns 0, or -1 with *f. */
+static int
+table_check_parts(struct making *m)
+{
+	const struct parts *t = &m->src->parts;
+	uint32_t sector;
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		if (!t->part[i].container && part_end(&t->part[i]) > m->size)
+			return table_too_small(m, t->part[i].number,
+			    part_end(&t->part[i]));
+		sector = volume_sector(m->src->boot[i]);
+		if (sector != 0 && sector < m->to->sector &&
+		    m->to->unmountable == 0)
+			m->to->unmountable = t->part[i].number;
+	}
+	return 0;
+}
+
+/* What gives each file system another UUID, by partition. */
+static void
+table_note_renewal(struct clone_table *t, const struct source_table *src,
+    struct endpoint *ep)
+{
+	static const struct { const char *type, *command; } known[] = {
+		{ "ext", "tune2fs -U random" },
+		{ "xfs", "xfs_admin -U generate" },
+		{ "btrfs", "btrfstune -u" }, { "vfat", "mlabel -n" },
+		{ "ntfs", "ntfslabel --new-serial" },
+		{ "swap", "swaplabel -U $(uuidgen)" },
+		{ "crypto_LUKS", "cryptsetup luksUUID --uuid $(uuidgen)" },
+	};
+	size_t room = sizeof(t->renew), at = 0, i, k;
+	const struct part *part;
+	struct volume v;
+
+	for (i = 0; i < src->parts.n && at < room; i++) {
+		part = &src->parts.part[i];
+		parts_volume(ep, part->start, part->length, &v);
+		for (k = 0; k < sizeof(known) / sizeof(known[0]); k++)
+			if (!part->container && at < room && strncmp(v.type,
+			    known[k].type, strlen(known[k].type)) == 0)
+				at += (size_t)snprintf(t->renew + at, room - at,
+				    "%s%u: %s", at > 0 ? ", " : "",
+				    part->number, known[k].command);
+	}
+}
+
+int
+clone_table_make(struct clone_table **made, const struct source_table *src,
+    const struct plan *p, bool fresh, struct fault *f)
+{
+	struct clone_table *t = calloc(1, sizeof(*t));
+	struct making m = { .src = src, .to = t, .dst = p->dst,
+		.fresh = fresh, .f = f };
+	uint64_t end = p->length;
+
+	*made = t;
+	if (t == NULL)
+		return fault_errno(f, ENOMEM, "the partition table");
+	t->sector = p->dst->geo.block > 0 ? p->dst->geo.block : src->sector;
+	if (t->sector < SECTOR || t->sector > SECTOR_MOST)
+		return fault_set(f, STATUS_REFUSED, "%s has blocks of %u "
+		    "bytes: no partition table is made for them", p->dst->name,
+		    t->sector);
+	/* a longer file keeps its length, unless it is cut off */
+	if (p->dst->geo.size > 0 && p->truncate < 0)
+		end = MAX(end, (uint64_t)p->dst->geo.size);
+	m.size = end - end % t->sector;
+	t->kind = src->gpt.entries != NULL ? "GPT" : "MBR";
+	if (fresh)
+		table_note_renewal(t, src, p->src);
+	if (table_check_parts(&m) != 0)
+		return -1;
+	return src->gpt.entries != NULL ? gpt_make(&m) : mbr_make(&m);
+}
+
+void
+clone_table_free(struct clone_table *t)
+{
+	if (t != NULL)
+		table_writes_free(t);
+	free(t);
+}
+
+/* --- writing it ---------------------------------------------------------- */
+
+static int
+table_transfer(struct lane *lane, enum op op, const struct table_write *w,
+    unsigned char *buf, struct fault *f)
+{
+	struct io io = { .op = op, .buf = buf, .off = w->at, .len = w->len,
+		.careful = op == OP_READ };
+
+	lane_transfer(lane, &io);
+	if (io.err == 0 && io.done == w->len)
+		return 0;
+	lane_describe(f, lane, &io, op == OP_READ ?
+	    "reading back the partition table" :
+	    "writing the partition table");
+	return -1;
+}
+
+/* Write one step, and flush it. */
+static int
+table_step(const struct clone_table *t, unsigned step, struct lane *lane,
+    struct fault *f)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		if (t->write[i].step != step)
+			continue;
+		any = true;
+		if (table_transfer(lane, OP_WRITE, &t->write[i],
+		    t->write[i].data, f) != 0)
+			return -1;
+	}
+	if (!any || endpoint_flush(lane->ep, f) == 0)
+		return 0;
+	f->status = STATUS_NOT_FLUSHED;
+	return -1;
+}
+
+static int
+table_check(const struct clone_table *t, struct endpoint *dst, struct fault *f)
+{
+	struct endpoint back;
+	struct lane lane;
+	unsigned char *buf;
+	int failed = 0, err;
+	size_t i;
+
+	if (endpoint_readback(&back, dst, SECTOR_MOST, f) != 0)
+		return -1;
+	err = lane_attach(&lane, &back, 0, -1);
+	if (err != 0)
+		lane_unattached(f, &lane, err);
+	for (i = 0; err == 0 && failed == 0 && i < t->n; i++) {
+		const struct table_write *w = &t->write[i];
+		struct table_write whole = { .at = w->at - w->at %
+			back.geo.io_align };
+		size_t before = w->at - whole.at;
+
+		whole.len = round_up(before + w->len, back.geo.io_align);
+		buf = page_alloc(whole.len);
+		failed = buf == NULL ? fault_errno(f, ENOMEM, "%s: reading "
+		    "back the partition table", dst->name) :
+		    table_transfer(&lane, OP_READ, &whole, buf, f);
+		if (failed == 0 && memcmp(buf + before, w->data, w->len) != 0)
+			failed = fault_set(f, STATUS_MISMATCH, "%s: the "
+			    "partition table is not what was written there",
+			    dst->name);
+		free(buf);
+	}
+	if (err == 0)
+		lane_detach(&lane);
+	endpoint_close(&back);
+	return err != 0 ? -1 : failed;
+}
+
+int
+clone_table_write(const struct clone_table *t, struct endpoint *dst, bool back,
+    struct fault *f)
+{
+	struct lane lane;
+	unsigned step;
+	int err, failed = 0;
+
+	if (t->n == 0)
+		return 0;
+	err = lane_attach(&lane, dst, 0, -1);
+	if (err != 0) {
+		lane_unattached(f, &lane, err);
+		return -1;
+	}
+	for (step = 0; failed == 0 && step < TABLE_STEPS; step++)
+		failed = table_step(t, step, &lane, f);
+	err = lane_detach(&lane);
+	if (failed == 0 && err != 0)
+		failed = fault_errno(f, err, "%s: writing the partition table",
+		    dst->name);
+	return failed == 0 && back ? table_check(t, dst, f) : failed;
+}
