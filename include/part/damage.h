@@ -8,9 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "map/map.h"
 #include "fs/fsmap.h"
-#include "fs/fsnames.h"
+#include "map/map.h"
 #include "plan/plan.h"
 
 struct loss {			/* lost bytes of a file system */

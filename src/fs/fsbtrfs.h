@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 enum {				/* offsets in the superblock */
 	SUPER = 4096,
@@ -71,12 +71,6 @@ void btrfs_close(struct btrfs *);
 /* Find out where all chunks lie; false if some of that is lost. */
 bool btrfs_chunks(struct btrfs *);
 
-/* Whether the checksum before the data, of a known kind, is right. */
-bool btrfs_checked(const struct btrfs *, const unsigned char *, size_t size);
-
-/* The index after the last place that may contain a logical address. */
-size_t btrfs_places_end(const struct btrfs *, uint64_t logical);
-
 /*
  * Read a node of a tree into the place of its level in b->nodes, and return it.
  * It is taken from this device, from any copy that is valid; NULL if there is
@@ -91,24 +85,9 @@ const unsigned char *btrfs_node(struct btrfs *, uint64_t logical,
  */
 typedef void btrfs_leaf(struct btrfs *, const unsigned char *leaf, size_t items,
     void *arg);
-void btrfs_walk(struct btrfs *, uint64_t logical, unsigned level,
-    uint64_t generation, btrfs_leaf *leaf, void *arg);
 
 /* The *size bytes of an item; NULL if they are outside the leaf. */
 const unsigned char *btrfs_item(const struct btrfs *,
     const unsigned char *leaf, const unsigned char *item, size_t *size);
-
-/*
- * Whether the tree of devices has the same chunks on this device, once all are
- * known.  If there are several devices, it may be on another one: true.
- */
-bool btrfs_devices(struct btrfs *);
-
-/*
- * Once all chunks are known: note as free what no extent uses, and tree nodes
- * as metadata.  Returns false, and notes nothing, if the extent tree is not on
- * this device, cannot be read, or contradicts itself.
- */
-bool btrfs_extents(struct btrfs *);
 
 #endif

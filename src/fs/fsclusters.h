@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 enum {
 	FS_ENTRY = 32,			/* bytes of a directory entry */

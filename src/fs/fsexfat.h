@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 enum { EXFAT_BOOT = 512, EXFAT_ROOT = 96 };	/* bytes; offset of the root */
 
@@ -45,9 +45,5 @@ struct exfat {
 	bool		 file;		/* the last entry is of a directory */
 	unsigned char	*buf;		/* FS_PIECE */
 };
-
-/* Report the files that have a byte of "lost"; ->name is the caller's. */
-void exfat_hits(const struct exfat *, const struct fs_extents *lost,
-    struct fs_names *);
 
 #endif

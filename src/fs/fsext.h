@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 enum { EXT_DEPTH = 6 };	/* of an extent tree, with its leaves */
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 enum { FAT_BOOT = 512 };	/* bytes of the boot sector */
 
@@ -35,12 +35,5 @@ struct fat {
 	bool		 differ;	/* the tables differ */
 	unsigned char	*one, *two;	/* FS_PIECE */
 };
-
-/* Whether an entry is that of a directory itself, or of its parent. */
-bool fat_dots(const unsigned char *entry);
-
-/* Report the files that have a byte of "lost"; ->name is the caller's. */
-void fat_hits(const struct fat *, const struct fs_extents *lost,
-    struct fs_names *);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 enum { FS_PATH_MOST = 4096 };	/* bytes */
 

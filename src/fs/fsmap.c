@@ -1,5 +1,6 @@
 /*
- * Choosing the reader for a partition, and judging its result.
+ * Choosing the reader for a partition, and judging its result; the files that
+ * are hit.
  */
 #include "fs/fsmap.h"
 
@@ -7,22 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 static const struct kind {
 	const char	*type;		/* as in libblkid */
 	bool		(*read)(struct fs_io *);
+	bool		(*names)(struct fs_io *, const struct fs_extents *lost,
+			    struct fs_names *);		/* or NULL */
 } kinds[] = {
-	{ "ext2", fs_read_ext },
-	{ "ext3", fs_read_ext },
-	{ "ext4", fs_read_ext },
-	{ "xfs", fs_read_xfs },
-	{ "btrfs", fs_read_btrfs },
-	{ "ntfs", fs_read_ntfs },
-	{ "vfat", fs_read_fat },
-	{ "exfat", fs_read_exfat },
-	{ "swap", fs_read_swap },
-	{ "swsuspend", fs_read_swap },
+	{ "ext2", fs_read_ext, fs_names_ext },
+	{ "ext3", fs_read_ext, fs_names_ext },
+	{ "ext4", fs_read_ext, fs_names_ext },
+	{ "xfs", fs_read_xfs, fs_names_xfs },
+	{ "btrfs", fs_read_btrfs, fs_names_btrfs },
+	{ "ntfs", fs_read_ntfs, fs_names_ntfs },
+	{ "vfat", fs_read_fat, fs_names_fat },
+	{ "exfat", fs_read_exfat, fs_names_exfat },
+	{ "swap", fs_read_swap, NULL },
+	{ "swsuspend", fs_read_swap, NULL },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
@@ -129,4 +132,31 @@ fs_state_name(enum fs_state state)
 		[FS_UNKNOWN] = "unknown" };
 
 	return name[state];
+}
+
+static int
+fs_names_order(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int
+fs_names_read(const char *type, const struct fs_source *src,
+    const struct fs_extents *lost, struct fs_names *to)
+{
+	struct fs_map m = { .state = FS_CLEAN };
+	struct fs_io io = { .src = src, .map = &m, .how = FS_ORDER,
+		.budget = (16 << 20) + src->length };
+	const struct kind *kind = fs_kind_named(type);
+
+	if (!fs_names_open(&io, to))
+		return ENOMEM;
+	if (kind != NULL && kind->names != NULL)
+		to->known = kind->names(&io, lost, to);
+	to->more |= io.failed;
+	if (to->n > 1)
+		qsort((void *)to->name, to->n, sizeof(*to->name),
+		    fs_names_order);
+	fs_map_free(&m);
+	return io.poor ? ENOMEM : 0;
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 enum {				/* offsets and values in a record of $MFT, and
 				 * in attributes */
@@ -123,18 +123,5 @@ uint64_t ntfs_mft_place(const struct ntfs *, uint64_t off, uint64_t *row);
 
 /* Read any record, by these parts; false if that is not possible. */
 bool ntfs_record(struct ntfs *, uint64_t number, unsigned char *r);
-
-/*
- * Report the files that have a byte of "lost"; ->name is the caller's.  Needs
- * n->buf.
- */
-void ntfs_hits(struct ntfs *, const struct fs_extents *lost,
-    struct fs_names *);
-
-/*
- * Doubt it if a file has a byte that was noted as free, or Windows sleeps in
- * one.  Needs n->buf.
- */
-void ntfs_ask_files(struct ntfs *);
 
 #endif

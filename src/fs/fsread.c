@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "fs/fsnames.h"
+#include "fs/fsmap.h"
 
 enum {
 	FREE_MOST = 1 << 20,	/* of 16 bytes */

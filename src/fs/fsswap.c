@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 enum {
 	PAGE_LEAST = 4096,

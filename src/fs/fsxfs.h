@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fskinds.h"
+#include "fsread.h"
 
 enum {
 	XFS_BASIC = 512,	/* bytes: the unit of the log */
@@ -65,10 +65,6 @@ struct xfs_tree {
 	bool	 (*take)(void *arg, const unsigned char *record);
 	void	*arg;
 };
-
-/* The byte where a block of a group begins; and the blocks of a group. */
-uint64_t xfs_place(const struct xfs *, uint32_t ag, uint64_t block);
-uint32_t xfs_ag_length(const struct xfs *, uint32_t ag);
 
 /* The same for a block number of the whole file system; UINT64_MAX: none. */
 uint64_t xfs_place_of(const struct xfs *, uint64_t number);

@@ -17,7 +17,6 @@
 #include "base/number.h"
 #include "end/endpoint.h"
 #include "fs/fsmap.h"
-#include "fs/fsnames.h"
 
 enum {
 	ROOM = 64 << 10,	/* bytes per read, at most */

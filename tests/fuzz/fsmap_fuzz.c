@@ -16,7 +16,6 @@
 
 #include "input.h"
 #include "fs/fsmap.h"
-#include "fs/fsnames.h"
 #include "src/fs/fsread.h"
 
 enum {

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "fs/fsmap.h"
-#include "fs/fsnames.h"
 #include "poor.h"
 
 static struct {

@@ -28,7 +28,6 @@
 
 #include "base/clock.h"
 #include "fs/fsmap.h"
-#include "fs/fsnames.h"
 
 #include "../../src/fs/fsread.h"
 

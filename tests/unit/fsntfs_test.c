@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "../../src/fs/fsntfs.h"
-#include "fs/fsnames.h"
+#include "fs/fsmap.h"
 
 enum {
 	CLUSTER = 512, CLUSTERS = 128, RECORD = 1024, RECORDS = 20,
