@@ -24,6 +24,7 @@
 #include "base/title.h"
 #include "cli/opts.h"
 #include "config.h"
+#include "copy/verdict.h"
 #include "disk/list.h"
 #include "end/endpoint.h"
 #include "open/tee.h"
@@ -31,7 +32,6 @@
 #include "plan/confine.h"
 #include "record/events.h"
 #include "report/report.h"
-#include "report/verdict.h"
 #include "run/copy.h"
 #include "run/decision.h"
 #include "run/outputs.h"
@@ -118,13 +118,13 @@ static _Noreturn void
 session_abandon(struct session *s, struct decision *d, struct outcome *out)
 {
 	outputs_abandon(&d->outputs);
-	verdict_judge(&d->plan, out);
+	verdict_make(&d->plan, out);
 	events_result(&s->ev, &d->plan, out);
 	report_abandoned(&d->plan, out);
 	events_close(&s->ev);
 	if (s->signo != 0)
 		signals_raise(s->signo);
-	_exit(out->verdict.status);
+	_exit(out->status);
 }
 
 /* --- the copy ------------------------------------------------------------ */
@@ -143,9 +143,8 @@ session_finish(struct session *s, struct decision *d, struct outcome *out)
 	if (out->flush.status == 0)
 		out->flush = closed;
 	outputs_finish(&d->outputs, p, out);
-	verdict_judge(p, out);
-	if (!outputs_report(&d->outputs, out))
-		verdict_judge(p, out);
+	verdict_make(p, out);
+	outputs_report(&d->outputs, out);
 	events_result(&s->ev, p, out);
 	if (!print_room())
 		signals_let();
@@ -155,9 +154,9 @@ session_finish(struct session *s, struct decision *d, struct outcome *out)
 		signals_let();	/* it delayed the report */
 	/* a thread may still return from a lost request: free nothing */
 	if (tee_lost(&s->dst))
-		_exit(end_session(s, out->verdict.status));
+		_exit(end_session(s, out->status));
 	outcome_free(out);
-	return out->verdict.status;
+	return out->status;
 }
 
 /* Carry out the plan.  The outcome is too large for the stack. */

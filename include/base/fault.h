@@ -7,13 +7,25 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+enum told {			/* by these the same fault is known again */
+	TOLD_ONCE,		/* by whoever has met it */
+	TOLD_OF_SOURCE,		/* by the check that it is still there */
+	TOLD_OF_TARGET,		/* the same */
+	TOLD_OF_MAP,		/* that its file cannot be written */
+	TOLD_DROPPED,		/* a target failed */
+	TOLD_SILENT,		/* a target did not answer in time */
+} __attribute__((packed));
+
 /*
  * Kept small: many functions have one on the stack, and touching a page for the
  * first time costs more than a system call.
  */
 struct fault {
 	int	status;		/* exit status; 0: nothing wrong */
-	char	text[1020];	/* one sentence, without the program's name */
+	enum told by;		/* who has found it */
+	unsigned short named;	/* bytes of "NAME: " at its beginning, if NAME
+				 * is the target that was dropped */
+	char	text[1016];	/* one sentence, without the program's name */
 };
 
 /*

@@ -66,28 +66,65 @@ struct tally {			/* of a run so far; bytes unless it says */
 				 * at a time; 0: one for each worker */
 };
 
-struct share {			/* the outcome for one of several targets */
-	struct fault	 verdict;	/* verdict_judge's */
-	struct map	 differ;	/* as in the outcome */
-	bool		 unread, proven;
-	bool		 flushed;	/* verdict_judge's */
+/*
+ * Why a run did not do all that was wanted.  The order is that of precedence:
+ * the first kind that a run has makes its status, see verdict_judge.
+ */
+enum why {
+	WHY_LEFT,		/* requests have not returned */
+	WHY_SIGNAL,
+	WHY_FAULT,		/* a call failed that nothing goes on without */
+	WHY_SHORT,		/* the source ended too early, */
+	WHY_EMPTY,		/* or nothing came out of the pipe */
+	WHY_FLUSH,
+	WHY_UNSWEPT,		/* not tried, as rescue=nosweep wants */
+	WHY_UNTRIED,
+	WHY_UNSAVED,		/* the map file */
+	WHY_UNVERIFIED,		/* not everything was read back */
+	WHY_DIFFERS,
+	WHY_LONGER,		/* one of two compared ends */
+	WHY_UNREADABLE,
+	WHY_CHECKSUM,		/* a range of the block map differs */
+	WHY_DIGEST,		/* is not the expected one */
+	WHY_UNRECORDED,		/* a file of the run was not written */
+	WHY_KINDS
+};
+
+struct reason {
+	enum why	 kind;
+	int		 status;	/* of a run with no other reason: from
+					 * an errno, sense data or a signal */
+	const struct endpoint *end;	/* that it concerns, or NULL */
+	uint64_t	 bytes, ranges;	/* or 0 */
+	const struct fault *fault;	/* in whose words, or NULL */
+};
+
+struct verdict {		/* on a target */
+	int		 status;	/* exit status; 0: there is no reason */
+	unsigned	 n;
+	struct reason	 why[WHY_KINDS];	/* in order of time */
+};
+
+struct result {			/* the outcome for one target */
+	struct verdict	 verdict;
+	struct map	 differ;	/* BAD: is not what it should be */
+	bool		 unread;	/* verify=: some cannot be read back */
+	bool		 proven;	/* all was checked against digests */
+	bool		 flushed;
 };
 
 struct outcome {
 	struct tally	 tally;
 	struct map	 map;		/* outcome_free frees it */
 	struct profile	*profile;	/* the same; NULL: not wanted */
-	struct map	 differ;	/* the same; BAD: differs */
-	struct share	*each;		/* of several targets; outcome_free's */
-	unsigned	 targets;	/* of them, or 0 */
-	bool		 unread;	/* verify=: some cannot be read back */
-	bool		 proven;	/* all was checked against digests */
+	struct result	*target;	/* of each target; the same */
+	unsigned	 targets;	/* of them, 1 to TARGETS_MOST */
 	const struct endpoint *longer;	/* of two compared ends, or NULL */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
 	struct fault	 flush;		/* why the last flush failed */
 	struct fault	 unsaved;	/* why the map was not saved */
 	struct fault	 outputs;	/* why a file was not, see outputs.h */
-	struct fault	 verdict;	/* verdict_judge's */
+	int		 status;	/* verdict_make's: of the run */
 	struct damage	 damage;	/* main's; outcome_free frees it */
 	int		 signal;	/* the one that stopped it, else 0 */
 	uint64_t	 rate;		/* bytes a second, as set last, or 0 */

@@ -56,8 +56,8 @@ int tee_look(struct endpoint *, struct fault *f);
  */
 int tee_prepare(struct endpoint *, mode_t, int64_t length, struct fault *f);
 
-/* Whether it was dropped; *f is the reason, and may be NULL.  Any thread. */
-bool tee_dropped(const struct endpoint *, unsigned i, struct fault *f);
+/* Why the i-th target of any end was dropped; NULL: it was not.  Any thread. */
+const struct fault *tee_dropped(const struct endpoint *, unsigned i);
 
 /* How many targets are left; how many bytes one has taken.  Any thread. */
 unsigned tee_left(const struct endpoint *);

@@ -131,8 +131,20 @@ plan_phase(const struct plan *p)
 struct plan plan_target(const struct plan *, unsigned i);
 
 /*
- * With several targets, the plan of the first one that is not dropped, or of
- * the first if all are; with one target, the plan itself.
+ * The plan for the i-th target; the only one has the plan itself.  NULL when
+ * there are no more.
+ */
+static inline const struct plan *
+plan_each(const struct plan *p, unsigned i)
+{
+	if (p->each == NULL)
+		return i == 0 ? p : NULL;
+	return i < p->targets ? &p->each[i] : NULL;
+}
+
+/*
+ * The plan for the first target that is not dropped, or for the first one if
+ * all are.
  */
 const struct plan *plan_first(const struct plan *);
 

@@ -110,7 +110,7 @@ void report_gone(const struct plan *, const struct outcome *);
 void report_back(const struct plan *);
 
 /* The last words when requests are still in flight. */
-void report_abandoned(const struct plan *, const struct outcome *);
+void report_abandoned(const struct plan *, struct outcome *);
 
 /* Print unreadable ranges, totals and verdict, as status= allows. */
 void report_end(const struct plan *, struct outcome *);

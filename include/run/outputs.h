@@ -64,10 +64,10 @@ void outputs_finish(struct outputs *, const struct plan *, struct outcome *);
 void outputs_look(struct outputs *, struct outcome *);
 
 /*
- * After the verdict: write the report.  Returns false if that fails; the reason
- * is in out->outputs, and the run has to be judged again.
+ * After the verdict: write the report.  If that fails, the verdict has a reason
+ * more.
  */
-bool outputs_report(struct outputs *, struct outcome *);
+void outputs_report(struct outputs *, struct outcome *);
 
 /* Abandon the files; workers that are still running do not use them. */
 void outputs_abandon(struct outputs *);

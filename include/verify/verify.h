@@ -62,11 +62,12 @@ void verify_run(struct job *);
 
 /*
  * Bytes that are right at all remaining targets; bytes that differ at any.
- * verify_proven: whether everything on one of several targets was checked.
  */
 uint64_t verify_right(struct job *);
 uint64_t verify_differing(struct job *);
-bool verify_proven(struct job *, unsigned target);
+
+/* At the end: the results of each target, with the maps. */
+void verify_results(struct job *, struct result *target);
 
 /* verify=stream: pieces of the copy, checks and flushes. */
 extern const struct task verify_streaming;

@@ -57,10 +57,18 @@ fault_compose(struct fault *f, const char *reason, const char *fmt, va_list ap)
 	va_end(again);
 }
 
+static void
+fault_begin(struct fault *f, int status)
+{
+	f->status = status;
+	f->by = TOLD_ONCE;
+	f->named = 0;
+}
+
 int
 fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
 {
-	f->status = status;
+	fault_begin(f, status);
 	fault_compose(f, "", fmt, ap);
 	return -1;
 }
@@ -82,7 +90,7 @@ fault_errno(struct fault *f, int err, const char *fmt, ...)
 	char reason[80];
 	va_list ap;
 
-	f->status = status_errno(err);
+	fault_begin(f, status_errno(err));
 	snprintf(reason, sizeof(reason), ": %s", errno_words(err));
 	va_start(ap, fmt);
 	fault_compose(f, reason, fmt, ap);

@@ -64,6 +64,7 @@ job_source_kept(struct job *job, struct fault *f)
 	if (!src->is.device || endpoint_check_kept(src, job->p->src_off, end, 0,
 	    f) == 0)
 		return 0;
+	f->by = TOLD_OF_SOURCE;
 	if (f->status == status_errno(ENODEV))
 		job->gone = true;
 	return -1;

@@ -53,8 +53,7 @@ outcome_free(struct outcome *out)
 	if (out->abandoned)
 		return;
 	for (i = 0; i < out->targets; i++)
-		map_free(&out->each[i].differ);
-	free(out->each);
+		map_free(&out->target[i].differ);
+	free(out->target);
 	map_free(&out->map);
-	map_free(&out->differ);
 }

@@ -183,8 +183,12 @@ int
 endpoint_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t holes, struct fault *f)
 {
-	return ep->be->check_kept == NULL ? 0 :
-	    ep->be->check_kept(ep, from, to, holes, f);
+	if (ep->be->check_kept == NULL ||
+	    ep->be->check_kept(ep, from, to, holes, f) == 0)
+		return 0;
+	if (f->by == TOLD_ONCE)
+		f->by = TOLD_OF_TARGET;
+	return -1;
 }
 
 bool

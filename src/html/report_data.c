@@ -9,24 +9,24 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/status.h"
 
 #define MARK	"<!-- pardd-progress/1 "
 
 static const double longest = 1e9;	/* s; some 31 years */
 
-const char *
-report_verdict(char *text, size_t room, const struct report_data *d)
+void
+report_verdict(struct fault *f, const struct report_data *d)
 {
 	char done[32], whole[32];
 
 	if (d->out != NULL)
-		snprintf(text, room, "%s", d->out->verdict.text);
+		verdict_words(f, d->p, d->out);
 	else
-		snprintf(text, room, "under way: %s of %s finished",
+		fault_set(f, STATUS_COMPLETE, "under way: %s of %s finished",
 		    number_si(done, sizeof(done), (double)d->total.finished),
 		    number_si(whole, sizeof(whole), (double)(d->length -
 		    d->total.outside)));
-	return text;
 }
 
 bool

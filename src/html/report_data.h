@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "copy/outcome.h"
+#include "copy/verdict.h"
 #include "disk/disk.h"
 #include "map/map.h"
 #include "part/volumes.h"
@@ -40,8 +40,7 @@ struct report_data {
 };
 
 /* The headline: "complete, flushed", or how far the run has come. */
-const char *report_verdict(char *text, size_t room,
-    const struct report_data *);
+void report_verdict(struct fault *, const struct report_data *);
 
 /*
  * The next range of a status in the map, from seg[*i] on, joined; false: none.

@@ -198,14 +198,12 @@ ranges_table(FILE *out, const struct report_data *d)
 }
 
 static void
-differ_table(FILE *out, const struct report_data *d)
+differ_table(FILE *out, const struct report_data *d, struct map *differ)
 {
 	static const char *const heads[] = { "#First byte", "#Last byte",
 		"#Bytes", NULL };
-	struct map *differ = d->out != NULL && d->out->differ.ready ?
-	    &d->out->differ : NULL;
 	struct seg s = { .off = 0 };
-	uint64_t ranges = differ != NULL ? map_totals(differ).bad_ranges : 0;
+	uint64_t ranges = differ->ready ? map_totals(differ).bad_ranges : 0;
 	size_t n;
 
 	if (ranges == 0)
@@ -463,7 +461,7 @@ run_table(FILE *out, const struct report_data *d)
 	html_fact(out, "Seconds", "%.3f", o != NULL ? o->tally.seconds :
 	    d->seconds);
 	if (o != NULL) {
-		html_fact(out, "Exit status", "%d", o->verdict.status);
+		html_fact(out, "Exit status", "%d", o->status);
 		html_fact(out, "Bytes read", "%llu", (ull)o->tally.read);
 		html_fact(out, "Bytes written", "%llu", (ull)o->tally.written);
 		if (o->tally.verified > 0)
@@ -542,17 +540,18 @@ html_head(FILE *out, const struct report_data *d)
 void
 report_html(FILE *out, const struct report_data *d)
 {
-	char verdict[sizeof(struct fault)];
+	struct fault verdict;
+	unsigned i;
 
+	report_verdict(&verdict, d);
 	html_head(out, d);
 	fputs("<body>\n<h1>", out);
 	escape_markup(out, d->p->src->name, CELL_MOST);
 	fputs(" to ", out);
 	escape_markup(out, d->p->dst->name, CELL_MOST);
 	fprintf(out, "</h1>\n<p class=\"verdict%s\">", d->out == NULL ? "" :
-	    d->out->verdict.status == 0 ? " good" : " ill");
-	escape_markup(out, report_verdict(verdict, sizeof(verdict), d),
-	    sizeof(verdict));
+	    verdict.status == 0 ? " good" : " ill");
+	escape_markup(out, verdict.text, sizeof(verdict.text));
 	fputs("</p>\n", out);
 	notes_list(out, d->p->opts);
 	fputs("<h2>Map</h2>\n", out);
@@ -566,7 +565,8 @@ report_html(FILE *out, const struct report_data *d)
 	used_table(out, d);
 	damage_list(out, d);
 	ranges_table(out, d);
-	differ_table(out, d);
+	for (i = 0; d->out != NULL && i < d->out->targets; i++)
+		differ_table(out, d, &d->out->target[i].differ);
 	digests_table(out, d);
 	fputs("<h2>Ends</h2>\n", out);
 	end_table(out, d, false);

@@ -331,7 +331,7 @@ report_svg(FILE *out, const struct report_data *d)
 	const bool progress = d->samples > 1;	/* else there is no curve */
 	const int tall = top + MAP_TALL + MARGIN + (progress ? PROGRESS_TALL :
 	    0);
-	char verdict[sizeof(struct fault)];
+	struct fault verdict;
 
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 	    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
@@ -346,7 +346,8 @@ report_svg(FILE *out, const struct report_data *d)
 	fputs(" to ", out);
 	escape_markup(out, d->p->dst->name, 40);
 	fprintf(out, "</text>\n<text x=\"%d\" y=\"46\">", MARGIN);
-	escape_markup(out, report_verdict(verdict, sizeof(verdict), d), 130);
+	report_verdict(&verdict, d);
+	escape_markup(out, verdict.text, 130);
 	fprintf(out, "</text>\n<g transform=\"translate(%d,%d)\">\n", MARGIN,
 	    top);
 	report_draw_map(out, d);

@@ -3,9 +3,21 @@
  */
 #include "targets.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 
 enum { LOOK = 100 };		/* ms between looks for answers */
+
+/* The bytes of "NAME: " in front of a fault, if NAME is the target. */
+static unsigned short
+targets_named(const struct endpoint *ep, const struct fault *f)
+{
+	size_t n = strlen(ep->name);
+
+	return strncmp(f->text, ep->name, n) == 0 &&
+	    strncmp(f->text + n, ": ", 2) == 0 ? (unsigned short)(n + 2) : 0;
+}
 
 void
 targets_drop(struct targets *t, unsigned i, const struct fault *why)
@@ -13,8 +25,12 @@ targets_drop(struct targets *t, unsigned i, const struct fault *why)
 	struct target *to = &t->target[i];
 
 	pthread_mutex_lock(&t->lock);
-	if (to->why.status == 0)
+	if (to->why.status == 0) {
 		to->why = *why;
+		to->why.named = targets_named(&to->ep, why);
+		if (why->by != TOLD_SILENT)
+			to->why.by = TOLD_DROPPED;
+	}
 	pthread_mutex_unlock(&t->lock);
 	to->dropped = true;
 }
@@ -27,6 +43,7 @@ targets_give_up(struct targets *t, unsigned i, uint64_t ns, const char *what,
 
 	fault_set(&f, status, "%s: %s for %.0f s",
 	    t->target[i].ep.name, what, (double)ns / 1e9);
+	f.by = TOLD_SILENT;
 	/* set first: a thread that sees it hang may finish and free */
 	t->lost = true;
 	t->target[i].hung = true;

@@ -18,7 +18,8 @@
 struct target {
 	struct endpoint	 ep;
 	struct fault	 why;		/* l: why it was dropped; status 0: it
-					 * was not */
+					 * was not.  Const once "dropped" is
+					 * set */
 	atomic_bool	 dropped;
 	atomic_bool	 hung;		/* dropped because it does not answer */
 	atomic_uint_fast64_t written;	/* bytes */

@@ -46,18 +46,13 @@ tee_target(struct endpoint *ep, unsigned i)
 	return i < tee_targets(ep)->n ? &tee_targets(ep)->target[i].ep : NULL;
 }
 
-bool
-tee_dropped(const struct endpoint *ep, unsigned i, struct fault *f)
+const struct fault *
+tee_dropped(const struct endpoint *ep, unsigned i)
 {
-	struct targets *t = tee_targets(ep);
+	const struct target *to = is_tee(ep) ? &tee_targets(ep)->target[i] :
+	    NULL;
 
-	if (!t->target[i].dropped)
-		return false;
-	pthread_mutex_lock(&t->lock);
-	if (f != NULL)
-		*f = t->target[i].why;
-	pthread_mutex_unlock(&t->lock);
-	return true;
+	return to != NULL && to->dropped ? &to->why : NULL;
 }
 
 unsigned
@@ -289,12 +284,9 @@ tee_join(struct endpoint *ep, struct fault *f)
 static int
 targets_left(const struct endpoint *ep, struct fault *f)
 {
-	unsigned i;
-
 	if (tee_left(ep) > 0)
 		return 0;
-	for (i = 0; i < tee_targets(ep)->n; i++)
-		tee_dropped(ep, i, f);
+	*f = tee_targets(ep)->target[tee_targets(ep)->n - 1].why;
 	return -1;
 }
 

@@ -435,10 +435,11 @@ plan_target(const struct plan *p, unsigned i)
 const struct plan *
 plan_first(const struct plan *p)
 {
+	const struct plan *one;
 	unsigned i;
 
-	for (i = 0; p->each != NULL && i < p->targets; i++)
-		if (!tee_dropped(p->dst, i, NULL))
-			return &p->each[i];
-	return p->each != NULL ? &p->each[0] : p;
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+		if (tee_dropped(p->dst, i) == NULL)
+			return one;
+	return plan_each(p, 0);
 }

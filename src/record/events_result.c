@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "base/value.h"
+#include "copy/verdict.h"
 #include "digest/hash.h"
 #include "event_line.h"
 #include "open/tee.h"
@@ -204,34 +205,43 @@ result_mismatch(const struct plan *p, struct map *differ)
 static void
 list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 {
-	if (ev->json.fd < 0 || out->abandoned || !out->differ.ready)
+	if (ev->json.fd < 0 || out->abandoned || !out->target[0].differ.ready)
 		return;
 	json_decref(ev->mismatch);
-	ev->mismatch = result_mismatch(p, out->targets > 0 ?
-	    &out->each[0].differ : &out->differ);
+	ev->mismatch = result_mismatch(p, &out->target[0].differ);
+}
+
+/* Whether a target was read back, and holds what was written. */
+static bool
+result_verified(struct result *r)
+{
+	return r->proven && (!r->differ.ready ||
+	    map_totals(&r->differ).bad == 0);
 }
 
 /* Add the result of each target. */
 static void
 judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
 {
-	struct share *one;
+	struct result *one;
+	struct fault v;
 	json_t *o;
 	unsigned i;
 
 	for (i = 0; i < out->targets; i++) {
-		one = &out->each[i];
+		one = &out->target[i];
+		verdict_words_of(&v, p, out, i);
 		o = value_merge(json_array_get(ev->targets, i) == NULL ? NULL :
 		    json_incref(json_array_get(ev->targets, i)),
 		    json_pack("{s:i, s:s, s:o, s:o, s:b, s:b, s:o}",
-		    "status", one->verdict.status,
-		    "verdict", result_verdict(one->verdict.status, true),
-		    "message", value_text(one->verdict.text),
+		    "status", v.status,
+		    "verdict", result_verdict(v.status, true),
+		    "message", value_text(v.text),
 		    "bytes_written", value_count(tee_written(p->dst, i)),
-		    "flushed", one->flushed, "verified", one->proven &&
-		    one->verdict.status != STATUS_MISMATCH,
+		    "flushed", one->flushed, "verified",
+		    result_verified(one),
 		    "mismatch", out->abandoned ? json_array() :
-		    result_mismatch(&p->each[i], &one->differ)));
+		    result_mismatch(plan_each(p, i), &one->differ)));
 		json_decref(o);
 	}
 }
@@ -239,19 +249,16 @@ judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
 void
 events_result(struct events *ev, const struct plan *p, struct outcome *out)
 {
-	const struct ending e = { .status = out->verdict.status,
-		.signal = out->signal,
-		.verdict = result_verdict(out->verdict.status, true),
-		.message = out->verdict.text, .tally = out->tally,
-		.damage = &out->damage,
-		.flushed = out->targets > 0 ? out->each[0].flushed :
-		    p->dst->is.durable && p->opts->sync != 0 &&
-		    out->flush.status == 0 && !out->doubt && !out->abandoned,
-		.verified = out->targets > 0 ? out->each[0].proven &&
-		    out->each[0].verdict.status != STATUS_MISMATCH :
-		    out->proven && out->tally.differing == 0,
+	struct fault v;
+	struct ending e = { .status = out->status, .signal = out->signal,
+		.verdict = result_verdict(out->status, true),
+		.message = v.text, .tally = out->tally,
+		.damage = &out->damage, .flushed = out->target[0].flushed,
+		.verified = result_verified(&out->target[0]),
 		.hash = p->hash, .confined = p->confined };
 
+	if (ev->json.fd >= 0 || ev->log.fd >= 0)
+		verdict_words(&v, p, out);
 	list_mismatch(ev, p, out);
 	if (ev->targets != NULL)
 		judge_targets(ev, p, out);

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/print.h"
 #include "base/status.h"
+#include "copy/verdict.h"
 #include "copy/watch.h"
 #include "digest/hash.h"
 #include "disk/below.h"
@@ -130,32 +131,48 @@ report_so_far(const struct plan *p, const struct tally *t)
 	print(stderr, "pardd: %s%s", waits, t->stopping ? "; stopping" : "");
 }
 
-/* The result of each of several targets. */
+/* A verdict; a good one only as status= allows. */
 static void
-report_verdicts(const struct plan *p, const struct outcome *out)
+report_verdict_line(const struct plan *p, const struct fault *v,
+    const char *name, const char *colon)
 {
-	const struct fault *v;
+	bool bad = v->status != STATUS_COMPLETE;
+
+	if (bad || (p->opts->status & (SHOW_NONE | SHOW_NOXFER)) == 0)
+		print_alarm(stderr, bad && report_coloured(p->opts, stderr),
+		    "pardd: %s%s%s", name, colon, v->text);
+}
+
+/* The verdict on each of several targets. */
+static void
+report_verdicts(const struct plan *p, struct outcome *out)
+{
+	const struct plan *one;
+	struct fault v;
 	unsigned i;
 
-	for (i = 0; i < out->targets; i++) {
-		v = &out->each[i].verdict;
-		if (v->status != STATUS_COMPLETE ||
-		    (p->opts->status & (SHOW_NONE | SHOW_NOXFER)) == 0)
-			print_alarm(stderr, v->status != STATUS_COMPLETE &&
-			    report_coloured(p->opts, stderr), "pardd: %s: %s",
-			    p->each[i].dst->name, v->text);
+	for (i = 0; (one = plan_each(p, i)) != NULL && p->targets > 1; i++) {
+		verdict_words_of(&v, p, out, i);
+		report_verdict_line(p, &v, one->dst->name, ": ");
 	}
 }
 
-void
-report_abandoned(const struct plan *p, const struct outcome *out)
+static void
+report_verdict_all(const struct plan *p, struct outcome *out)
 {
-	if (!print_room())
-		return;
-	report_verdicts(p, out);
+	struct fault v;
+
+	verdict_words(&v, p, out);
+	report_verdict_line(p, &v, "", "");
+}
+
+void
+report_abandoned(const struct plan *p, struct outcome *out)
+{
 	if (print_room())
-		print_alarm(stderr, report_coloured(p->opts, stderr),
-		    "pardd: %s", out->verdict.text);
+		report_verdicts(p, out);
+	if (print_room())
+		report_verdict_all(p, out);
 }
 
 /* Print the final remark of a backend. */
@@ -223,7 +240,7 @@ report_digests(const struct plan *p, const struct outcome *out)
 			print(stderr, "pardd: %s: %s", d[i].name, d[i].hex);
 		free(line);
 		if (d[i].expected != NULL &&
-		    out->verdict.status != STATUS_MISMATCH)
+		    out->status != STATUS_MISMATCH)
 			print(stderr, "pardd: the %s is %sas expected",
 			    d[i].name, d[i].differs ? "NOT " : "");
 	}
@@ -317,13 +334,13 @@ target_end(const struct plan *p, struct outcome *out, int status)
 void
 report_end(const struct plan *p, struct outcome *out)
 {
-	unsigned show = p->opts->status, i;
-	bool quiet = (show & SHOW_NONE) != 0;
+	bool quiet = (p->opts->status & SHOW_NONE) != 0;
+	const struct plan *one;
+	unsigned i;
 
 	report_unreadable(p, out);
-	report_differing(p, &out->differ);
-	for (i = 0; i < out->targets; i++)
-		report_differing(&p->each[i], &out->each[i].differ);
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+		report_differing(one, &out->target[i].differ);
 	if (!quiet)
 		report_totals(p, out);
 	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
@@ -334,17 +351,10 @@ report_end(const struct plan *p, struct outcome *out)
 		if (!copied_within_itself(p))
 			report_said_of_end(p->src);
 		report_damage(p, &out->damage);
-		if (out->targets == 0)
-			target_end(p, out, out->verdict.status);
-		for (i = 0; i < out->targets; i++)
-			target_end(&p->each[i], out,
-			    out->each[i].verdict.status);
+		for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+			target_end(one, out, out->target[i].verdict.status);
 	}
 	report_next(p, out);
 	report_verdicts(p, out);
-	if (out->verdict.status != STATUS_COMPLETE ||
-	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
-		print_alarm(stderr, out->verdict.status != STATUS_COMPLETE &&
-		    report_coloured(p->opts, stderr), "pardd: %s",
-		    out->verdict.text);
+	report_verdict_all(p, out);
 }

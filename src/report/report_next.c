@@ -144,11 +144,10 @@ unreadable_note(const struct plan *p, struct outcome *out)
 	bool mapped = p->targets == 1 && !p->dst->is.streamed;
 	char there[80] = "";
 
-	if (p->work != WORK_COPY || out->verdict.status != STATUS_MEDIUM)
+	if (p->work != WORK_COPY || out->status != STATUS_MEDIUM)
 		return;
 	if (out->flush.status == 0 && !out->doubt && p->dst->kind !=
-	    END_DISCARD && (!out->differ.ready ||
-	    map_totals(&out->differ).bad == 0))
+	    END_DISCARD && out->tally.differing == 0)
 		snprintf(there, sizeof(there), "everything before block %llu "
 		    "is in place", (ull)((p->src_off + outcome_in_place(out)) /
 		    p->bs));
@@ -181,7 +180,7 @@ rescue_note(const struct plan *p, struct outcome *out)
 static void
 next_suggest(const struct plan *p, struct outcome *out)
 {
-	int status = out->verdict.status;
+	int status = out->status;
 
 	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE ||
 	    p->work == WORK_CHECK || rescue_note(p, out))

@@ -238,6 +238,7 @@ mapsaver_save_job(struct job *job, int (*kept)(struct job *, struct fault *),
 		if (kept == job_source_kept)	/* nothing is written later */
 			maploader_date(&job->rescue->mapsaver, job->p);
 		err = write_map(job, seg, n, mapfile_save_by, f);
+		f->by = TOLD_OF_MAP;
 	}
 	free(seg);
 	return err;

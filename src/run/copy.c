@@ -113,7 +113,6 @@ static void
 run_fill_outcome(struct outcome *out, struct job *job)
 {
 	const struct steps *steps = steps_of(job->p);
-	unsigned i;
 
 	out->map = job->map;
 	out->profile = job->profile;
@@ -126,17 +125,8 @@ run_fill_outcome(struct outcome *out, struct job *job)
 	out->rate = job->rate.bytes;
 	out->ioprio = job->ioprio;
 	out->title = job->title;
-	if (job->verify != NULL) {
-		out->proven = job->verify->done;
-		out->unread = job->verify->unread;
-		map_take(&out->differ, &job->verify->differ);
-		for (i = 0; i < out->targets; i++) {
-			out->each[i].unread = job->verify->column[i].unread;
-			out->each[i].proven = verify_proven(job, i);
-			map_take(&out->each[i].differ,
-			    &job->verify->column[i].differ);
-		}
-	}
+	if (job->verify != NULL)
+		verify_results(job, out->target);
 	if (steps->fill_in != NULL)
 		steps->fill_in(job, out);
 }
@@ -254,10 +244,8 @@ static int
 begin_outcome(struct outcome *out, const struct plan *p, struct fault *f)
 {
 	*out = (struct outcome){ .signal = 0 };
-	if (p->targets <= 1)
-		return 0;
-	out->each = calloc(p->targets, sizeof(*out->each));
-	if (out->each == NULL)
+	out->target = calloc(p->targets, sizeof(*out->target));
+	if (out->target == NULL)
 		return fault_errno(f, ENOMEM, "the outcome");
 	out->targets = p->targets;
 	return 0;
@@ -271,7 +259,7 @@ run_undo(struct job *job, const struct outcome *before, struct outcome *out)
 	if (before == NULL)
 		gauge_free(job->profile);
 	free(job->junk.held);
-	free(out->each);
+	free(out->target);
 	job_free(job);
 }
 

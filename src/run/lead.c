@@ -162,14 +162,11 @@ lead_write_tables(struct job *job)
 	    (job->verify != NULL && verify_differing(job) > 0))
 		return;
 	job->phase = PHASE_FLUSHING;
-	for (i = 0; i < p->targets; i++) {
-		one = p->each != NULL ? &p->each[i] : p;
-		if (p->each != NULL && tee_dropped(p->dst, i, NULL))
-			continue;
-		if (clone_table_write(one->table, one->dst,
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+		if (tee_dropped(p->dst, i) == NULL &&
+		    clone_table_write(one->table, one->dst,
 		    p->opts->verify != 0, &f) != 0)
 			job_fail(job, &f);
-	}
 }
 
 /* The target may be empty by now, so whatever fails is told as of a copy. */

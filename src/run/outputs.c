@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "html/report_file.h"
+#include "copy/verdict.h"
 #include "plan/names.h"
 #include "record/bmap_file.h"
 #include "record/hashfile.h"
@@ -93,7 +94,7 @@ hand_over(struct ranges *r, struct outcome *out)
 {
 	struct map_totals t = map_totals(&r->differ);
 
-	map_take(&out->differ, &r->differ);
+	map_take(&out->target[0].differ, &r->differ);
 	out->tally.differing = t.bad;
 	out->tally.verified = out->tally.written - t.bad;
 }
@@ -160,16 +161,13 @@ outputs_look(struct outputs *r, struct outcome *out)
 	report_file_look(r->report, out);
 }
 
-bool
+void
 outputs_report(struct outputs *r, struct outcome *out)
 {
 	struct fault f;
 
-	if (report_file_write(r->report, out, &f) == 0)
-		return true;
-	if (out->outputs.status == 0)
-		out->outputs = f;
-	return false;
+	if (report_file_write(r->report, out, &f) != 0)
+		verdict_unrecorded(out, &f);
 }
 
 void

@@ -143,7 +143,7 @@ static void
 compare_fill_in(struct job *job, struct outcome *out)
 {
 	out->longer = job->compare->longer;
-	map_take(&out->differ, &job->compare->differ);
+	map_take(&out->target[0].differ, &job->compare->differ);
 }
 
 static void

@@ -57,17 +57,18 @@ tell_dropped(struct conductor *c)
 	const struct plan *p = c->job->p;
 	unsigned told = (unsigned)__builtin_popcount(c->dropped);
 	unsigned left = p->targets - told, i;
-	struct fault why;
+	const struct fault *why;
 
-	for (i = 0; p->targets > 1 && i < p->targets; i++) {
-		if ((c->dropped & 1U << i) != 0 ||
-		    !tee_dropped(p->dst, i, &why) || !print_room())
+	for (i = 0; i < p->targets; i++) {
+		why = tee_dropped(p->dst, i);
+		if ((c->dropped & 1U << i) != 0 || why == NULL ||
+		    !print_room())
 			continue;
 		c->dropped |= 1U << i;
 		left--;
-		events_dropped(c->events, p, i, &why);
+		events_dropped(c->events, p, i, why);
 		if (tell_wanted(c))
-			report_dropped(&why, left);
+			report_dropped(why, left);
 	}
 }
 

@@ -118,7 +118,7 @@ verify_right(struct job *job)
 	unsigned i;
 
 	for (i = 0; i < v->targets; i++)
-		if (!tee_dropped(job->p->dst, i, NULL) &&
+		if (tee_dropped(job->p->dst, i) == NULL &&
 		    v->column[i].right < least)
 			least = v->column[i].right;
 	return v->targets == 0 ? right : least == UINT64_MAX ? 0 : least;
@@ -136,15 +136,32 @@ verify_differing(struct job *job)
 	return sum;
 }
 
-bool
+static bool
 verify_proven(struct job *job, unsigned target)
 {
 	struct verify *v = job->verify;
 
-	return v->done && !tee_dropped(job->p->dst, target, NULL) &&
+	return v->done && tee_dropped(job->p->dst, target) == NULL &&
 	    v->column[target].right + v->masked +
 	    map_totals(&v->column[target].differ).bad ==
 	    round_up(map_totals(&job->map).end, job->p->pad);
+}
+
+void
+verify_results(struct job *job, struct result *target)
+{
+	struct verify *v = job->verify;
+	unsigned i;
+
+	target->proven = v->done;
+	target->unread = v->unread;
+	if (v->targets == 0)
+		map_take(&target->differ, &v->differ);
+	for (i = 0; i < v->targets; i++) {
+		target[i].unread = v->column[i].unread;
+		target[i].proven = verify_proven(job, i);
+		map_take(&target[i].differ, &v->column[i].differ);
+	}
 }
 
 /* ----------------------------------------------------------- after the copy */

@@ -29,13 +29,12 @@ tee_target(struct endpoint *ep, unsigned i)
 	return i == 0 ? ep : NULL;
 }
 
-bool
-tee_dropped(const struct endpoint *ep, unsigned i, struct fault *f)
+const struct fault *
+tee_dropped(const struct endpoint *ep, unsigned i)
 {
 	(void)ep;
 	(void)i;
-	(void)f;
-	return false;
+	return NULL;
 }
 
 static uint64_t

@@ -136,7 +136,7 @@ says_how_to_look_into_an_image(void **state)
 
 	(void)state;
 	says(all);
-	out.verdict.status = STATUS_UNREADABLE;
+	out.status = STATUS_UNREADABLE;
 	says(all);
 	disk.partition = 2;
 	says(one);
@@ -148,7 +148,7 @@ says_how_to_look_into_an_image(void **state)
 	says("");
 	SILENT(nothing(), terminal = false);
 	SILENT(nothing(), p.work = WORK_COMPARE);
-	SILENT(nothing(), out.verdict.status = STATUS_FILE);
+	SILENT(nothing(), out.status = STATUS_FILE);
 	SILENT(nothing(), dst.kind = END_BLOCK);
 	SILENT(nothing(), dst.is.inherited = true);
 	SILENT(nothing(), p.dst_off = 512);
@@ -165,7 +165,7 @@ says_what_goes_on_after_an_error(void **state)
 
 	(void)state;
 	p.bs = 512;
-	out.verdict.status = STATUS_MEDIUM;
+	out.status = STATUS_MEDIUM;
 	assert_int_equal(map_set(&out.map, GB, GB, UNTRIED), 0);
 	says("pardd: everything before block 1953125 is in place; map=FILE "
 	    "goes on, coe=1 puts zeros there\n");
@@ -198,7 +198,7 @@ rescued(void)
 	p.work = WORK_RESCUE;
 	o.map = "map";
 	out.signal = 2;
-	out.verdict.status = STATUS_SIGNAL + 2;
+	out.status = STATUS_SIGNAL + 2;
 	assert_int_equal(map_set(&out.map, 0, GB, UNTRIED), 0);
 	assert_int_equal(map_set(&out.map, GB, 512, BAD), 0);
 }

@@ -39,6 +39,7 @@ static struct opts o;
 static struct endpoint src, dst;
 static struct plan p;
 static struct outcome out;
+static struct result target;
 static struct report_data d;
 
 static char *argv[] = { (char []){ "pardd" }, (char []){ "if=a b" },
@@ -59,6 +60,9 @@ begin(void **state)
 	p = (struct plan){ .opts = &o, .src = &src, .dst = &dst,
 		.length = 4096, .src_off = 1000 };
 	memset(&out, 0, sizeof(out));
+	memset(&target, 0, sizeof(target));
+	out.target = &target;
+	out.targets = 1;
 	memset(&d, 0, sizeof(d));
 	d.p = &p;
 	d.length = d.total.end = 4096;
@@ -69,7 +73,7 @@ static int
 end(void **state)
 {
 	(void)state;
-	map_free(&out.differ);
+	map_free(&target.differ);
 	free(text);
 	text = NULL;
 	return 0;
@@ -151,21 +155,19 @@ tells_how_the_run_stands(void **state)
 	has("<td>1.500</td>");
 	lacks("Exit status");
 	d.out = &out;
-	strcpy(out.verdict.text, "complete");
 	out.tally.seconds = 2;
 	make();
-	has("<p class=\"verdict good\">complete</p>");
+	has("<p class=\"verdict good\">complete, nothing to flush</p>");
 	has(">Ended</th>");
 	has("<td>2.000</td>");
 	lacks(">Error<");
 	lacks("Bytes verified");
-	out.verdict.status = STATUS_MEDIUM;
-	out.fault.status = STATUS_MEDIUM;
+	fault_set(&out.fault, STATUS_MEDIUM, "broken");
+	verdict_make(&p, &out);
 	out.tally.verified = 512;
-	strcpy(out.fault.text, "broken");
 	nameless = true;
 	make();
-	has("<p class=\"verdict ill\">complete</p>");
+	has("<p class=\"verdict ill\">NOT complete: broken</p>");
 	has("<th scope=\"row\">Error</th><td>broken</td>");
 	has("<th scope=\"row\">Bytes verified</th><td>512</td>");
 	lacks(">Host<");
@@ -318,22 +320,22 @@ lists_what_differs(void **state)
 	d.out = &out;
 	make();
 	lacks("Ranges that differ");
-	assert_int_equal(map_init(&out.differ, INT64_MAX, 512, 0), 0);
+	assert_int_equal(map_init(&target.differ, INT64_MAX, 512, 0), 0);
 	make();
 	lacks("Ranges that differ");
 	for (i = 0; i < 4096; i++)
-		assert_int_equal(map_set(&out.differ, 4 * i, 2, BAD), 0);
+		assert_int_equal(map_set(&target.differ, 4 * i, 2, BAD), 0);
 	make();
 	has("<h2>Ranges that differ</h2>");
 	has("<tr><td class=\"n\">1004</td><td class=\"n\">1005</td><td "
 	    "class=\"n\">2</td></tr>\n");
 	has("<td class=\"n\">17380</td>");
 	lacks("more range");
-	assert_int_equal(map_set(&out.differ, 4 * i, 2, BAD), 0);
+	assert_int_equal(map_set(&target.differ, 4 * i, 2, BAD), 0);
 	make();
 	lacks("<td class=\"n\">17384</td>");
 	has("</table>\n<p>And 1 more range; json= lists all of them.</p>");
-	assert_int_equal(map_set(&out.differ, 4 * i + 4, 2, BAD), 0);
+	assert_int_equal(map_set(&target.differ, 4 * i + 4, 2, BAD), 0);
 	make();
 	has("</table>\n<p>And 2 more ranges; json= lists all of them.</p>");
 }

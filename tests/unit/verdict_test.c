@@ -13,7 +13,7 @@
 
 #include "base/status.h"
 #include "part/used.h"
-#include "report/verdict.h"
+#include "copy/verdict.h"
 
 #define BLOCK	((uint64_t)512)
 
@@ -24,6 +24,7 @@ static struct endpoint src, dst;
 static struct plan p;
 static struct used used;
 static struct outcome out;
+static struct result target;
 
 static int
 set_up(void **state)
@@ -37,9 +38,11 @@ set_up(void **state)
 		.block = BLOCK, .length = LENGTH };
 	used = (struct used){ .leaves = true, .n = 1, .frees = 1,
 		.bytes_free = LENGTH, .length = (uint64_t)4 * LENGTH };
-	out = (struct outcome){ .gone_at = UINT64_MAX };
+	target = (struct result){ .unread = false };
+	out = (struct outcome){ .gone_at = UINT64_MAX, .target = &target,
+		.targets = 1 };
 	return map_init(&out.map, LENGTH, LENGTH, 0) != 0 ||
-	    map_init(&out.differ, LENGTH, LENGTH, 0) != 0 ||
+	    map_init(&target.differ, LENGTH, LENGTH, 0) != 0 ||
 	    map_set(&out.map, 0, LENGTH, FINISHED) != 0;
 }
 
@@ -48,16 +51,20 @@ tear_down(void **state)
 {
 	(void)state;
 	map_free(&out.map);
-	map_free(&out.differ);
+	map_free(&target.differ);
 	return 0;
 }
 
 static void
 is(int status, const char *text)
 {
-	verdict_judge(&p, &out);
-	assert_string_equal(out.verdict.text, text);
-	assert_int_equal(out.verdict.status, status);
+	struct fault f;
+
+	verdict_make(&p, &out);
+	verdict_words(&f, &p, &out);
+	assert_string_equal(f.text, text);
+	assert_int_equal(f.status, status);
+	assert_int_equal(out.status, status);
 }
 
 static void
@@ -69,7 +76,7 @@ lost(uint64_t off, uint64_t len, enum seg_status status)
 static void
 differs(uint64_t off, uint64_t len)
 {
-	assert_int_equal(map_set(&out.differ, off, len, BAD), 0);
+	assert_int_equal(map_set(&target.differ, off, len, BAD), 0);
 }
 
 /* ------------------------------------------------------------------ complete */
@@ -80,7 +87,7 @@ is_complete(void **state)
 	(void)state;
 	is(0, "complete, flushed");
 	o.verify = 1;
-	out.proven = true;
+	target.proven = true;
 	is(0, "complete, flushed, verified");
 	dst.is.durable = false;
 	is(0, "complete, nothing to flush, verified");
@@ -145,7 +152,7 @@ tells_what_is_not_verified(void **state)
 	differs(0, BLOCK);
 	is(STATUS_MISMATCH, "NOT complete: 512 bytes in 1 range of there are "
 	    "not what was written there");
-	out.proven = true;
+	target.proven = true;
 	differs(2 * BLOCK, BLOCK);
 	is(STATUS_MISMATCH, "NOT complete: 1024 bytes in 2 ranges of there are "
 	    "not what was written there");
@@ -250,6 +257,8 @@ says_that_the_map_was_not_saved(void **state)
 	fault_set(&out.fault, STATUS_MEDIUM, "torn");
 	is(STATUS_MEDIUM, "NOT complete: torn; m was not saved: disk full");
 	out.fault = out.unsaved;
+	is(STATUS_FILE, "NOT complete: disk full; m was not saved: disk full");
+	out.fault.by = out.unsaved.by = TOLD_OF_MAP;
 	is(STATUS_FILE, "NOT complete: disk full");
 }
 
@@ -369,6 +378,45 @@ leaves_who_does_not_answer(void **state)
 	    "with transfers in flight");
 }
 
+/* ---------------------------------------------------------------- the status */
+
+/* As the manual has it in EXIT STATUS; within a line, in this order. */
+static const enum why precedence[] = {
+	WHY_LEFT, WHY_SIGNAL, WHY_FAULT,	/* what stopped it */
+	WHY_SHORT, WHY_EMPTY,			/* 102 */
+	WHY_FLUSH,				/* 103 */
+	WHY_UNSWEPT, WHY_UNTRIED,		/* it was not finished */
+	WHY_UNSAVED,				/* the map */
+	WHY_UNVERIFIED, WHY_DIFFERS, WHY_LONGER,	/* a difference: 14 */
+	WHY_UNREADABLE,				/* 100 */
+	WHY_CHECKSUM, WHY_DIGEST,		/* a digest: 14 */
+	WHY_UNRECORDED,				/* a file */
+};
+
+static void
+takes_the_status_of_the_first_reason(void **state)
+{
+	const size_t n = sizeof(precedence) / sizeof(precedence[0]);
+	struct reason r[2];
+	size_t i, j;
+
+	(void)state;
+	assert_int_equal(n, WHY_KINDS);
+	assert_int_equal(verdict_judge(r, 0), 0);
+	for (i = 0; i < n; i++)
+		for (j = i + 1; j < n; j++) {
+			r[0] = (struct reason){ .kind = precedence[i],
+				.status = 1 + (int)i };
+			r[1] = (struct reason){ .kind = precedence[j],
+				.status = 1 + (int)j };
+			assert_int_equal(verdict_judge(r, 2), 1 + i);
+			r[0].kind = precedence[j];
+			r[1].kind = precedence[i];
+			assert_int_equal(verdict_judge(r, 2), 1 + j);
+			assert_int_equal(verdict_judge(r, 1), 1 + i);
+		}
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -387,6 +435,7 @@ main(void)
 		UNIT(takes_nothing_from_a_pipe_for_a_failure),
 		UNIT(puts_a_signal_first),
 		UNIT(leaves_who_does_not_answer),
+		UNIT(takes_the_status_of_the_first_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
