@@ -82,6 +82,22 @@ unknown()
 	says '^pardd: 33 kB, [0-9.]+ k?B/s, mean [0-9.]+ kB/s, 0:0[0-9], copying$' && does_not_say 'left|%'
 }
 it "tells neither a part nor a time of what has no known length" unknown
+# passes REGEX [OPERAND...]: half of the target has been read back
+passes()
+{
+	"$blocks" make src 256k || return
+	rules="on=$PWD/dst op=read at=131072+ until=$PWD/go"
+	until_told 1 "$1" &
+	FAULTS=$rules LD_PRELOAD=$shim exits 0 "$pardd" of=dst bs=512 bpt=64 thr=1 progress=1 verify=1 "${@:2}" <pipe &&
+	    says "$1"
+}
+from_pipe()
+{
+	"$blocks" make src 256k && mkfifo pipe && { cat src >pipe & } && passes "$@"
+}
+it "counts on from copying to verifying" eval \
+    'ln -s src pipe && passes "^pardd: 131 of 262 kB, 75 %, .*, verifying .2 of 2.$"'
+it "... and has a total even of what came by a pipe" from_pipe '^pardd: 131 of 262 kB, 50 %, .*, verifying$'
 stalled()
 {
 	"$blocks" make src 256k || return
@@ -141,7 +157,7 @@ patience()
 	    aside hangs 'on=dst op=write at=32768+' \
 	    '^pardd: 33 of 262 kB, 12 %, 0:[0-9]{2}, no answer from dst for ([3-9]|[1-9][0-9]) s, copying$' &&
 	    aside hangs 'on=dst op=read' \
-	    '^pardd: 0 B of 262 kB, 0 %, 0:[0-9]{2}, no answer from dst for ([3-9]|[1-9][0-9]) s, verifying$' verify=1 &&
+	    '^pardd: 0 B of 262 kB, 50 %, 0:[0-9]{2}, no answer from dst for ([3-9]|[1-9][0-9]) s, verifying .2 of 2.$' verify=1 &&
 	    aside hangs 'on=dst op=read at=32768+' \
 	    '^pardd: 33 of 262 kB, .*, no answer from dst for ([3-9]|[1-9][0-9]) s, comparing$' compare=1 &&
 	    aside hangs 'on=dst op=flush' \

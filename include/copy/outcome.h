@@ -48,6 +48,8 @@ struct tally {			/* of a run so far; bytes unless it says */
 	uint64_t	mended;		/* of verified: wrong, and rewritten */
 	uint64_t	passed;		/* that this phase has dealt with, */
 	uint64_t	whole;		/* and its total, if known */
+	bool		twice;		/* with verify= all is read as well: */
+	uint64_t	other;		/* done of that, or of the copy */
 	uint64_t	had;		/* of passed: by earlier runs */
 	uint64_t	finished;	/* by the map */
 	uint64_t	left;		/* the rest, if the length is known */
@@ -145,6 +147,9 @@ struct outcome {
 
 /* The word for a phase; a constant. */
 const char *phase_name(enum phase);
+
+/* How much of it all is done, 0 to 1, if the total is known. */
+double tally_part(const struct tally *);
 
 /* Where the copy ended, in bytes, if all was copied; else NOWHERE. */
 uint64_t outcome_end(const struct plan *, struct outcome *);

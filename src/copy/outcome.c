@@ -25,6 +25,15 @@ phase_name(enum phase phase)
 	return names[phase];
 }
 
+double
+tally_part(const struct tally *t)
+{
+	double all = (double)t->whole * (t->twice ? 2 : 1);
+	double done = (double)t->passed + (double)t->other;
+
+	return done < all ? done / all : 1;
+}
+
 uint64_t
 outcome_end(const struct plan *p, struct outcome *out)
 {

@@ -15,7 +15,8 @@
  *
  * Bytes are those that the target has taken, in a rescue including earlier
  * runs, which do not count for the rate.  The rate covers the last samples,
- * about eight seconds, so that a disk that slows down is noticed.
+ * about eight seconds, so that a disk that slows down is noticed.  With verify=
+ * per cent and time left are those of both passes, as if they were as fast.
  */
 #include "report/progress.h"
 
@@ -220,8 +221,6 @@ progress_state(const struct plan *p, const struct tally *t, bool live,
     struct parts *parts)
 {
 	char si[32];
-	double part = t->passed < t->whole ?
-	    (double)t->passed / (double)t->whole * 100 : 100;
 
 	memset(parts, 0, sizeof(*parts));
 	if (live) {
@@ -230,8 +229,9 @@ progress_state(const struct plan *p, const struct tally *t, bool live,
 	}
 	tally_done(t, parts);
 	progress_duration(parts->text[ELAPSED], t->seconds, "");
-	if (p->bounded && p->length > 0)
-		snprintf(parts->text[PERCENT], PART, "%d %%", (int)part);
+	if (t->whole > 0)
+		snprintf(parts->text[PERCENT], PART, "%d %%",
+		    (int)(tally_part(t) * 100));
 	if (t->phase == PHASE_COPYING || t->phase == PHASE_COMPARING)
 		snprintf(parts->text[MEAN], PART, "mean %s/s", number_si(si,
 		    sizeof(si), t->seconds > 0 ?
@@ -254,15 +254,19 @@ progress_compose(struct progress *pr, const struct tally *t,
 	const struct plan *p = pr->p;
 	char si[32];
 	double r = progress_rate(pr, t);
+	bool after = t->twice && (p->opts->verify & VERIFY_STREAM) == 0;
 
 	progress_state(p, t, pr->how == LIVE_LINE, parts);
 	strlcpy(parts->text[PHASE], phase_name(t->phase), PART);
+	if (after && t->phase != PHASE_FLUSHING)
+		strlcat(parts->text[PHASE], t->phase == PHASE_COPYING ?
+		    " (1 of 2)" : " (2 of 2)", PART);
 	if (t->phase != PHASE_FLUSHING) {
 		snprintf(parts->text[RATE], PART, "%s/s",
 		    number_si(si, sizeof(si), r));
-		if (p->bounded && p->length > 0)
-			time_left(parts->text[LEFT], t, t->whole > t->passed ?
-			    (double)(t->whole - t->passed) : 0, r);
+		if (t->whole > 0)
+			time_left(parts->text[LEFT], t, (1 - tally_part(t)) *
+			    (double)t->whole * (after ? 2 : 1), r);
 	}
 	progress_silence(&t->silence, parts);
 	if (t->stopping) {
@@ -399,6 +403,21 @@ progress_join(const struct parts *parts, char *line, size_t most)
 		line[most] = '\0';
 }
 
+/*
+ * A new phase has a rate of its own, from the last line on; its bytes may start
+ * from 0.
+ */
+static void
+progress_change(struct progress *pr, const struct tally *t)
+{
+	double last = pr->sample[(pr->samples - 1) % PROGRESS_SAMPLES].bytes;
+
+	pr->phase = t->phase;
+	pr->sample[0].seconds = pr->next - pr->interval;
+	pr->sample[0].bytes = (double)t->passed < last ? 0 : last;
+	pr->samples = 1;
+}
+
 void
 progress_draw(struct progress *pr, struct map *map, const struct tally *t)
 {
@@ -408,12 +427,8 @@ progress_draw(struct progress *pr, struct map *map, const struct tally *t)
 
 	if (pr->how == NO_LINE || t->seconds < pr->next)
 		return;
-	if (t->phase != pr->phase) {
-		pr->phase = t->phase;	/* its bytes start from 0 */
-		pr->sample[0].seconds = t->seconds;
-		pr->sample[0].bytes = (double)t->passed;
-		pr->samples = 1;
-	}
+	if (t->phase != pr->phase)
+		progress_change(pr, t);
 	pr->next = t->seconds + pr->interval;
 	if (pr->how == LIVE_LINE && print_background()) {
 		pr->drawn = pr->two = false;	/* the line is not ours now */
@@ -466,6 +481,8 @@ progress_end(struct progress *pr, const struct tally *t)
 	if (pr->p->work != WORK_COMPARE && pr->p->work != WORK_RESCUE)
 		end.passed = t->written + t->spared;
 	end.phase = PHASE_COPYING;
+	end.twice = false;
+	end.other = 0;
 	progress_state(pr->p, &end, true, &parts);
 	progress_shorten(&parts, PERCENT, most);
 	progress_join(&parts, line, most);

@@ -46,6 +46,28 @@ tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 	t->passed = t->written + t->spared;
 }
 
+/*
+ * What is read back, during the copy or after it.  How much that will be is not
+ * known before a stream has ended.
+ */
+static void
+tally_verify(struct job *job, struct tally *t)
+{
+	bool after = (job->p->opts->verify & VERIFY_STREAM) == 0;
+
+	t->verified = verify_right(job);
+	t->mended = job->verify->mended;
+	t->differing = verify_differing(job);
+	t->twice = t->whole > 0;
+	t->other = after ? 0 : t->verified;
+	if (t->phase != PHASE_VERIFYING && t->phase != PHASE_REPAIRING)
+		return;
+	t->other = t->whole;
+	if (t->whole == 0)
+		t->whole = t->passed;
+	t->passed = after ? job->verify->read : t->verified;
+}
+
 static struct tally
 conduct_tally(struct conductor *c)
 {
@@ -67,13 +89,8 @@ conduct_tally(struct conductor *c)
 	tally_map(job, &map, &t);
 	if (steps->tally != NULL)
 		steps->tally(job, &map, &t);
-	if (job->verify != NULL) {
-		t.verified = verify_right(job);
-		t.mended = job->verify->mended;
-		t.differing = verify_differing(job);
-		if (t.phase == PHASE_VERIFYING || t.phase == PHASE_REPAIRING)
-			t.passed = job->verify->read;
-	}
+	if (job->verify != NULL)
+		tally_verify(job, &t);
 	return t;
 }
 

@@ -107,7 +107,7 @@ tell_title(struct job *job, const struct tally *t)
 	if (!title_due(&job->title, t->seconds))
 		return;
 	title_set(&job->title, p->src->name, p->dst->name, t->whole == 0 ?
-	    -1 : (double)t->passed / (double)t->whole);
+	    -1 : tally_part(t));
 }
 
 void

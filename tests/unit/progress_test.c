@@ -136,8 +136,16 @@ says_how_far_it_is(void **state)
 		    "copying" },
 		{ { .passed = GB, .seconds = 0.5, .differing = 512,
 		    .phase = PHASE_COMPARING },
-		    "/dev/sda to disk.img: 1.0 GB, 100 %, 2.0 GB/s, mean 2.0 "
-		    "GB/s, 0:00, time left unknown, 512 B differ, comparing" },
+		    "/dev/sda to disk.img: 1.0 GB, 2.0 GB/s, mean 2.0 GB/s, "
+		    "0:00, 512 B differ, comparing" },
+		{ { .passed = GB, .whole = 2 * GB, .twice = true,
+		    .seconds = 10 }, "/dev/sda to disk.img: 1.0 of 2.0 GB, "
+		    "25 %, 100 MB/s, mean 100 MB/s, 0:10, 0:30 left, copying "
+		    "(1 of 2)" },
+		{ { .passed = GB, .whole = 2 * GB, .twice = true,
+		    .other = 2 * GB, .seconds = 30, .phase = PHASE_VERIFYING },
+		    "/dev/sda to disk.img: 1.0 of 2.0 GB, 75 %, 33 MB/s, 0:30, "
+		    "0:30 left, verifying (2 of 2)" },
 		{ { .passed = GB, .whole = GB, .seconds = 10,
 		    .phase = PHASE_FLUSHING },
 		    "/dev/sda to disk.img: 1.0 of 1.0 GB, 100 %, 0:10, "
