@@ -553,6 +553,20 @@ locked()
 	    says 'a lock of another program is on e4: copied whole$' && told '^pardd: complete, flushed$'
 }
 it "copies an image whole that a program has locked" locked
+# What cannot write leaves the free blocks as they are.
+shown()
+{
+	ext4_image e4 && loop e4 -r && mkdir m && undo umount "$PWD/m" && mount -o ro "$dev" m && blockdev --setrw "$dev" &&
+	    exits 0 "$pardd" if=e4 of=copy used=only && told "$without" && sound copy && loop e4 && whole 'uses e4'
+}
+it "looks into an image that a read-only loop device shows" shown
+shown_beside()
+{
+	local one
+	ext4_image e4 && loop e4 && one=$dev && loop e4 -r && loop "$one" -r --offset 1M &&
+	    exits 0 "$pardd" if="$one" of=copy used=only && told "$without" && sound copy
+}
+it "... or one beside, and upon, the loop device that is the source" shown_beside
 # Two signatures, of which one is from before; or a member of a RAID that keeps
 # its own at the end: who knows which.
 twice()

@@ -130,9 +130,9 @@ int disk_holders(dev_t node, dev_t *holder, size_t room, size_t *n);
  * name in sysfs may belong to another file here, below another mount or in
  * another namespace.  If the device cannot be asked, the file of that name is
  * taken, unless "backing" is NULL.  Sets device, inode, type, and the node of a
- * block device in *st.  Returns 0 or an errno value; ENXIO if it lies on
- * nothing, or on a file whose file system no longer answers, so that it could
- * not be read or written.
+ * block device in *st, and S_IWUSR if the loop device may write.  Returns 0 or
+ * an errno value; ENXIO if it lies on nothing, or on a file whose file system
+ * no longer answers, so that it could not be read or written.
  */
 int disk_backing(const char *loop, const char *backing, struct stat *st);
 

@@ -16,6 +16,9 @@ enum usage_kind {			/* also as a set of bits */
 	USE_LOOPED = 1 << 3,
 };
 
+/* In a set "but": loop devices that cannot write. */
+#define USE_LOOPED_TO_READ	(1U << 4)
+
 struct usage {
 	enum usage_kind kind;
 	bool	 writable;	/* mounted read-write */

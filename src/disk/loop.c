@@ -18,18 +18,21 @@
 #include "tables.h"
 
 /*
- * Use the answer of LOOP_GET_STATUS64.  For a file, kernels before 5.13 set
- * lo_rdevice to lo_device.
+ * Use the answer of LOOP_GET_STATUS64.  A device that was attached read-only
+ * stays so until it is detached, whatever blockdev(8) may say.  For a file,
+ * kernels before 5.13 set lo_rdevice to lo_device.
  */
 static void
 set_backing(const struct loop_info64 *info, struct stat *st)
 {
 	bool block = info->lo_rdevice != 0 &&
 	    info->lo_rdevice != info->lo_device;
+	bool writes = (info->lo_flags & LO_FLAGS_READ_ONLY) == 0;
 
 	*st = (struct stat){ .st_dev = info->lo_device,
 		.st_ino = info->lo_inode,
-		.st_mode = block ? S_IFBLK : S_IFREG,
+		.st_mode = (block ? S_IFBLK : S_IFREG) |
+		(writes ? S_IWUSR : 0),
 		.st_rdev = block ? info->lo_rdevice : 0 };
 }
 
@@ -61,7 +64,10 @@ disk_backing(const char *loop, const char *backing, struct stat *st)
 	if (err == 0 || err == ENXIO || err == EMFILE || err == ENFILE ||
 	    backing == NULL)
 		return err;
-	return stat(backing, st) == 0 ? 0 : err;
+	if (stat(backing, st) != 0)
+		return err;
+	st->st_mode |= S_IWUSR;
+	return 0;
 }
 
 /*

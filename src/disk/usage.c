@@ -290,6 +290,7 @@ is_file_of(const char *loop, struct stat *st, dev_t dev, ino_t ino,
 struct looking {		/* for loop devices */
 	dev_t	 dev;
 	ino_t	 ino;
+	bool	 writers;	/* only those that may write */
 	struct usage *use;
 	char	*mounts;	/* the table, or NULL */
 };
@@ -302,6 +303,8 @@ lies_on(const char *loop, void *arg)
 	struct stat st;
 	int err = disk_medium(loop, &st);
 
+	if (err == 0 && at->writers && (st.st_mode & S_IWUSR) == 0)
+		return 0;
 	if (err == 0)
 		return usage_found(is_file_of(loop, &st, at->dev, at->ino,
 		    backing, &at->mounts), at->use, USE_LOOPED, loop);
@@ -310,9 +313,10 @@ lies_on(const char *loop, void *arg)
 }
 
 static bool
-usage_looped(dev_t dev, ino_t ino, struct usage *use)
+usage_looped(dev_t dev, ino_t ino, unsigned but, struct usage *use)
 {
-	struct looking at = { dev, ino, use, NULL };
+	struct looking at = { dev, ino, (but & USE_LOOPED_TO_READ) != 0, use,
+		NULL };
 	int got = disk_each_loop(lies_on, &at);
 
 	free(at.mounts);
@@ -330,7 +334,7 @@ usage_of_node(dev_t node, unsigned but, struct usage *use)
 	return ((but & USE_MOUNTED) == 0 && usage_mounted(node, 0, use)) ||
 	    ((but & USE_SWAP) == 0 && usage_swapped(node, 0, use)) ||
 	    ((but & USE_HELD) == 0 && usage_held(node, use)) ||
-	    ((but & USE_LOOPED) == 0 && usage_looped(node, 0, use));
+	    ((but & USE_LOOPED) == 0 && usage_looped(node, 0, but, use));
 }
 
 bool
@@ -344,7 +348,7 @@ usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *use)
 	    usage_mounted(dev, ino, use)) ||
 	    ((but & USE_SWAP) == 0 && usage_swapped(dev, ino, use)) ||
 	    ((but & USE_HELD) == 0 && usage_exported(dev, ino, use)) ||
-	    ((but & USE_LOOPED) == 0 && usage_looped(dev, ino, use));
+	    ((but & USE_LOOPED) == 0 && usage_looped(dev, ino, but, use));
 }
 
 /* Whether it may be worth asking all processes: there is such a lock. */

@@ -56,7 +56,7 @@ idle_unclaimed(dev_t node, const char *name)
 	return fd >= 0 || (errno != EBUSY && sysfs_unasked(errno) == 0);
 }
 
-/* Refuse a loop device on a node, because it claims nothing. */
+/* Refuse a loop device on a node that may write: it claims nothing. */
 static int
 bare_node(const struct range *r, dev_t node)
 {
@@ -121,16 +121,19 @@ idle_disk(const struct range *r, const struct disk *d, bool partition)
 	return idle_node(r, d->node, d->name);
 }
 
-/* Another loop device lies on the same file or disk: refuse. */
+/* Refuse another loop device on the same file or disk, if it may write. */
 static int
 idle_beside(const struct disk *other, uint64_t start, int err, void *arg)
 {
 	const struct range *r = arg;
+	struct stat st;
 
 	(void)start;
 	if (other == NULL)
 		return idle_busy(r,
 		    "what else lies on its file cannot be looked up");
+	if (disk_medium(other->name, &st) == 0 && (st.st_mode & S_IWUSR) == 0)
+		return 0;
 	return err != 0 ? 0 : idle_busy(r,
 	    "the loop device %.64s lies on the same %s", other->name,
 	    r->medium);
@@ -190,9 +193,9 @@ idle_file(const struct range *r, const struct endpoint *ep)
 	struct usage use;
 	bool locked;
 
-	if (usage_of_file(ep->id.file_dev, ep->id.file_ino, 0, &use) ||
-	    (endpoint_layer(ep, &layer) &&
-	    usage_of_file(layer.st_dev, layer.st_ino, 0, &use)))
+	if (usage_of_file(ep->id.file_dev, ep->id.file_ino, USE_LOOPED_TO_READ,
+	    &use) || (endpoint_layer(ep, &layer) && usage_of_file(layer.st_dev,
+	    layer.st_ino, USE_LOOPED_TO_READ, &use)))
 		return idle_busy(r, "%.64s uses %.64s", use.by, ep->name);
 	if (!ep->is.inherited)
 		fd = open(ep->name, how);
