@@ -206,6 +206,32 @@ records()
 	    taken 8257536 of="$d" bs=512 seek=16128 count=128
 }
 it "takes extended boot records for the partition table" records
+# The records are at sectors 24576 and 38912.
+between_records()
+{
+	local at
+	truncate -s 64M disk.img && "$blocks" make src 64k 1 && sfdisk -q disk.img >said 2>&1 <<-END && loop disk.img || return
+		label: dos
+		1: start=2048, size=20000
+		2: start=24576, size=100000, type=5
+		5: start=26624, size=4096
+		6: start=40960, size=4096
+	END
+	d=$dev
+	clear_parts "$d"
+	undo clear_parts "$d"
+	"$part" add "$d" 2 24576 2 && "$part" add "$d" 5 26624 4096 &&
+	    "$part" add "$d" 6 40960 4096 && until_true 20 test -b "${d}p6" && mounted "${d}p5" && refused 'p5 is mounted' if=src of="$d" &&
+	    exits 0 "$pardd" if=src of="$d" seek=40000 && sync && cmp -n 65536 -i 0:20480000 src disk.img || return
+	for at in 24576 38912; do
+		refused 'p5 is mounted' if=src of="$d" seek=$at && refused 'p5 is mounted' if=src of="$d" seek=$((at - 127)) &&
+		    exits 0 "$pardd" if=src of="$d" seek=$((at - 128)) && exits 0 "$pardd" if=src of="$d" seek=$((at + 1)) || return
+	done
+	sfdisk -q --delete --no-reread --no-tell-kernel disk.img 6 && refused 'p5 is mounted' if=src of="$d" seek=40000
+}
+if command -v sfdisk >/dev/null; then
+	it "... but only these, where they are on the disk" between_records
+fi
 by_stdout()
 {
 	disk && mounted "$p1" && snapshot || return

@@ -2,11 +2,11 @@
  * Partition tables, by libblkid.
  *
  * Nothing on a disk is trusted.  Before libblkid reads a table, its headers are
- * checked: at most ENTRIES_MOST bytes of GPT entries, and at most LINKS_MOST
- * logical partitions.  Its results are used with checked arithmetic.  For an
- * MBR libblkid counts sectors of 512 bytes in 32 bits, which is too small for
- * large disks with sectors of 4096 bytes; there the four primary partitions are
- * read here.
+ * checked: at most ENTRIES_MOST bytes of GPT entries, and at most
+ * MBR_LINKS_MOST logical partitions.  Its results are used with checked
+ * arithmetic.  For an MBR libblkid counts sectors of 512 bytes in 32 bits,
+ * which is too small for large disks with sectors of 4096 bytes; there the four
+ * primary partitions are read here.
  */
 #include "part/parts.h"
 
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
+#include "disk/mbr.h"
 #include "part/blkid_view.h"
 #include "parts_table.h"
 
@@ -29,38 +30,15 @@ enum {
 	LARGE_SECTOR = 4096,	/* bytes */
 	TABLE_EDGE = 128 << 10,	/* bytes at both ends that may have a table */
 	ENTRIES_MOST = 4 << 20,	/* bytes of GPT entries */
-	LINKS_MOST = 256,	/* logical partitions */
 	SHOWN = 16,		/* partitions listed in a refusal, */
 	LIST = (SHOWN + 1) * 72,	/* in less than so many bytes */
 	GPT_ENTRIES = 16 << 10,	/* bytes, at least: UEFI 2.10 5.3.1 */
-	MBR_ENTRIES = 446,	/* offset of the first entry */
-	MBR_ENTRY = 16,		/* bytes of an entry */
 	MBR_GPT = 0xee,		/* type of the entry that protects a GPT */
 };
 
 typedef unsigned long long ull;
 
 /* --- checks before libblkid ------------------------------------------- */
-
-/* Boot sectors, and the links between logical partitions. */
-static bool
-is_mbr(const unsigned char *sector)
-{
-	return sector[510] == 0x55 && sector[511] == 0xaa;
-}
-
-static const unsigned char *
-mbr_entry(const unsigned char *mbr, size_t i)
-{
-	return mbr + MBR_ENTRIES + MBR_ENTRY * i;
-}
-
-static bool
-mbr_extended(const unsigned char *e)
-{
-	return (e[4] == 0x05 || e[4] == 0x0f || e[4] == 0x85) &&
-	    le32dec(e + 12) != 0;
-}
 
 static bool
 guards_gpt(const unsigned char *mbr)
@@ -77,22 +55,22 @@ guards_gpt(const unsigned char *mbr)
 static bool
 walk_logical(const struct view *v, uint64_t first, struct parts *t)
 {
+	const unsigned char *link;
 	unsigned char mbr[SECTOR];
 	uint64_t next = 0, at;
-	unsigned link, i;
+	unsigned n;
 
-	for (link = 0; link < LINKS_MOST; link++) {
+	for (n = 0; n < MBR_LINKS_MOST; n++) {
 		at = (first + next) * t->sector;
 		if (!view_known(v, at, SECTOR))
 			t->left = TABLE_PART;
 		if (view_fill(v, at, t->sector) != 0 ||
-		    !view_read(v, at, mbr, SECTOR) || !is_mbr(mbr))
+		    !view_read(v, at, mbr, SECTOR) || !mbr_is(mbr))
 			return true;
-		for (i = 0; i < 4 && !mbr_extended(mbr_entry(mbr, i)); i++)
-			continue;
-		if (i == 4)
+		link = mbr_link(mbr);
+		if (link == NULL)
 			return true;
-		next = le32dec(mbr_entry(mbr, i) + 8);
+		next = mbr_start(link);
 	}
 	return false;
 }
@@ -139,7 +117,7 @@ parts_sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 	}
 	for (i = 0; i < 4; i++)
 		if (mbr_extended(mbr_entry(mbr, i)) && !walk_logical(v,
-		    le32dec(mbr_entry(mbr, i) + 8), t)) {
+		    mbr_start(mbr_entry(mbr, i)), t)) {
 			snprintf(t->wrong, sizeof(t->wrong), "its chain of "
 			    "logical partitions does not end");
 			return false;
@@ -221,8 +199,8 @@ mend_mbr(struct parts *t, const unsigned char *mbr)
 	for (i = 0; i < 4; i++) {
 		const unsigned char *e = mbr_entry(mbr, i);
 
-		if (mbr_extended(e) && ((uint64_t)le32dec(e + 8) +
-		    le32dec(e + 12)) * (t->sector / SECTOR) > UINT32_MAX)
+		if (mbr_extended(e) && ((uint64_t)mbr_start(e) +
+		    mbr_length(e)) * (t->sector / SECTOR) > UINT32_MAX)
 			reach = false;
 	}
 	for (i = 0; i < t->n; i++) {
@@ -231,8 +209,8 @@ mend_mbr(struct parts *t, const unsigned char *mbr)
 		if (p.number <= 4) {
 			const unsigned char *e = mbr_entry(mbr, p.number - 1);
 
-			p.start = (uint64_t)le32dec(e + 8) * t->sector;
-			p.length = (uint64_t)le32dec(e + 12) * t->sector;
+			p.start = (uint64_t)mbr_start(e) * t->sector;
+			p.length = (uint64_t)mbr_length(e) * t->sector;
 		}
 		if (p.number <= 4 || reach)
 			t->part[n++] = p;
@@ -369,7 +347,7 @@ parts_read_table(struct view *v, struct parts *t)
 	err = make_guard(v, mbr);
 	if (err != 0)
 		return err;
-	if (!is_mbr(mbr) || v->size / 2 < t->sector || !parts_sane(v, mbr, t))
+	if (!mbr_is(mbr) || v->size / 2 < t->sector || !parts_sane(v, mbr, t))
 		return 0;
 	err = probe_table(v, mbr, t);
 	if (err == 0 && t->type[0] == '\0')

@@ -100,11 +100,7 @@ fd_is_node(int fd, dev_t node)
 	    st.st_rdev == node;
 }
 
-/*
- * Open a node by its usual name, or the target by the name it was given.
- * Returns -1 with errno.
- */
-static int
+int
 claim_open_node(const struct claims *c, dev_t node, const char *kernel_name,
     int how)
 {

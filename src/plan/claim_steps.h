@@ -32,6 +32,13 @@ int claim_in_use(struct fault *, const char *name, const char *node,
 int claim_not_known(struct fault *, const char *name, const char *node,
     const struct usage *use);
 
+/*
+ * Open a node by its usual name, or the target by the name it was given; "how"
+ * has flags besides O_RDONLY.  Returns -1 with errno.
+ */
+int claim_open_node(const struct claims *, dev_t node, const char *kernel_name,
+    int how);
+
 /* Refuse if the node is in use, or may be, in a way that is not allowed. */
 int claim_check_node(const struct claims *, dev_t node,
     const char *kernel_name, struct fault *f);
