@@ -43,7 +43,7 @@ struct plan {
 	enum store	 store;
 	struct endpoint	*src, *dst;
 	unsigned	 targets;	/* that dst stands for; if several, */
-	struct plan	*each;		/* a plan for each, see plan_target */
+	struct plan	*each;		/* a plan for each, see plan_divide */
 	const char	*oserial;	/* required serial number, or NULL */
 	uint64_t	 bs;		/* bytes; the unit of the operands */
 	uint64_t	 src_off;	/* bytes: byte 0 of the map in the */
@@ -127,8 +127,11 @@ plan_phase(const struct plan *p)
 	return p->zones > 1 ? p->dst_off % p->dst->geo.zone : p->phase;
 }
 
-/* The plan for the i-th of several targets alone; its "each" is NULL. */
-struct plan plan_target(const struct plan *, unsigned i);
+/*
+ * Make the plan of each of several targets; the caller frees p->each.  Returns
+ * 0 or ENOMEM.
+ */
+int plan_divide(struct plan *);
 
 /*
  * The plan for the i-th target; the only one has the plan itself.  NULL when
@@ -140,6 +143,13 @@ plan_each(const struct plan *p, unsigned i)
 	if (p->each == NULL)
 		return i == 0 ? p : NULL;
 	return i < p->targets ? &p->each[i] : NULL;
+}
+
+/* The same, of a plan that is being made; i is less than p->targets. */
+static inline struct plan *
+plan_part(struct plan *p, unsigned i)
+{
+	return p->each == NULL ? p : &p->each[i];
 }
 
 /*

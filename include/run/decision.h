@@ -1,7 +1,6 @@
 /*
  * Everything that a run has decided, and keeps until its end: the plan, the
- * files that it will write, the claims on its targets, and remarks; for one
- * target or several.
+ * files that it will write, the claims on its targets, and remarks.
  */
 #ifndef PARDD_DECISION_H
 #define PARDD_DECISION_H
@@ -12,18 +11,21 @@
 #include "plan/claim.h"
 #include "plan/plan.h"
 #include "run/outputs.h"
-#include "run/several.h"
 
 struct events;
+
+struct claimed_target {
+	struct claims	 claims;
+	struct remarks	 remarks;
+	struct clone_table *table;	/* with table=, else NULL */
+};
 
 struct decision {
 	struct plan	 plan;
 	struct outputs	 outputs;
-	struct claims	 claims;	/* on the target, */
-	struct several	*several;	/* or on each of several; else NULL */
-	struct remarks	 remarks;
+	struct claimed_target *target;	/* of each target of the plan */
+	unsigned	 claimed;	/* of them, have claims */
 	struct source_table *source_table;	/* with table=, else NULL */
-	struct clone_table *table[TARGETS_MOST];	/* the same */
 };
 
 /*

@@ -14,28 +14,23 @@
 #include "digest/digest_table.h"
 #include "map/map.h"
 
-struct column {			/* for one of several targets */
-	struct map	 differ;	/* as below */
-	atomic_uint_fast64_t right;
-	atomic_uint_fast64_t first;
-	atomic_bool	 unread;
+struct checked {		/* of one target */
+	struct map	 differ;	/* BAD: differs; has its own lock */
+	atomic_uint_fast64_t right;	/* bytes that are right */
+	atomic_uint_fast64_t first;	/* first byte that differed, or
+					 * NOWHERE */
+	atomic_bool	 unread;	/* some could not be read back */
 	bool		 told;		/* main thread: "first" was reported */
 };
 
 struct verify {
 	struct digest_table	 digests;	/* has its own lock */
-	struct map	 differ;	/* BAD: differs; has its own lock */
 	atomic_size_t	 next;		/* next entry of a pass */
 	atomic_size_t	 differing;	/* entries that differ now */
 	atomic_uint_fast64_t read;	/* bytes read back in this pass */
-	atomic_uint_fast64_t right;	/* bytes that are right */
 	atomic_uint_fast64_t masked;	/* bytes that were left out */
-	atomic_uint_fast64_t mended;	/* bytes of "right" that had differed */
-	atomic_uint_fast64_t first;	/* first byte that differed, or
-					 * NOWHERE */
-	atomic_bool	 unread;	/* some could not be read back */
+	atomic_uint_fast64_t mended;	/* bytes that are right, and were not */
 	bool		 done;		/* lead: everything was checked */
-	bool		 told;		/* main thread: "first" was reported */
 	pthread_mutex_t	 lock;		/* s: of verify=stream */
 	size_t		 low;		/* s: entries below are written */
 	size_t		 ready;		/* s: ... and flushed */
@@ -45,9 +40,8 @@ struct verify {
 	bool		 flushing;	/* s: a worker flushes now */
 	double		 flushed;	/* s: time of the last flush
 					 * (clock_seconds) */
-	unsigned	 targets;	/* 0: one, without columns */
-	struct column	 column[];	/* if there are several; they then have
-					 * right, differ, first and unread */
+	unsigned	 targets;
+	struct checked	 target[];
 };
 
 /* Make the table for a job that has a map.  Returns 0, or -1 with *f. */

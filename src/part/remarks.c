@@ -411,12 +411,13 @@ remarks_slip(const struct plan *p)
 bool
 remarks_doubtful(const struct plan *p)
 {
+	const struct plan *one;
 	unsigned i;
 
-	for (i = 0; p->each != NULL && i < p->targets; i++)
-		if (remarks_slip(&p->each[i]))
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+		if (remarks_slip(one))
 			return true;
-	return p->each == NULL && remarks_slip(p);
+	return false;
 }
 
 uint64_t

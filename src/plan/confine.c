@@ -131,56 +131,36 @@ confine_local(const struct endpoint *ep)
 	}
 }
 
-static const struct endpoint *
-confine_target(const struct plan *p, unsigned i)
+static bool
+confine_distant(const struct endpoint *ep)
 {
-	return p->targets > 1 ? p->each[i].dst : p->dst;
+	return !confine_local(ep);
 }
 
 static bool
-any_by_kernel(const struct plan *p)
+confine_device(const struct endpoint *ep)
 {
-	unsigned i, n = p->targets > 1 ? p->targets : 1;
-	bool any = by_kernel(p->src);
-
-	for (i = 0; i < n; i++)
-		any = any || by_kernel(confine_target(p, i));
-	return any;
-}
-
-static bool
-all_local(const struct plan *p)
-{
-	unsigned i, n = p->targets > 1 ? p->targets : 1;
-	bool are = confine_local(p->src);
-
-	for (i = 0; i < n; i++)
-		are = are && confine_local(confine_target(p, i));
-	return are;
-}
-
-static bool
-has_device(const struct plan *p)
-{
-	unsigned i, n = p->targets > 1 ? p->targets : 1;
-	bool has = p->src->is.device;
-
-	for (i = 0; i < n; i++)
-		has = has || confine_target(p, i)->is.device;
-	return has;
+	return ep->is.device;
 }
 
 /* Loop devices: at the end their nodes are queried for what lies below. */
 static bool
-has_stack(const struct plan *p)
+confine_stacked(const struct endpoint *ep)
 {
-	unsigned i, n = p->targets > 1 ? p->targets : 1;
-	bool has = p->src->is.device && stack_any(p->src->id.node);
+	return ep->is.device && stack_any(ep->id.node);
+}
 
-	for (i = 0; i < n && !has; i++)
-		has = confine_target(p, i)->is.device &&
-		    stack_any(confine_target(p, i)->id.node);
-	return has;
+/* Whether something is so of any end of the copy. */
+static bool
+confine_any(const struct plan *p, bool (*is)(const struct endpoint *))
+{
+	const struct plan *one;
+	bool any = is(p->src);
+	unsigned i;
+
+	for (i = 0; !any && (one = plan_each(p, i)) != NULL; i++)
+		any = is(one->dst);
+	return any;
 }
 
 /*
@@ -190,7 +170,7 @@ has_stack(const struct plan *p)
 static bool
 confine_reconnects(const struct plan *p)
 {
-	return p->opts->wait >= 0 && !all_local(p);
+	return p->opts->wait >= 0 && confine_any(p, confine_distant);
 }
 
 /* --- files -------------------------------------------------------------- */
@@ -287,13 +267,14 @@ allow_known(struct ruleset *r, const struct plan *p)
 {
 	if (p->opts->control != NULL)
 		allow_path(r, "/proc", FS_READ | FS_LIST);
-	if (has_device(p) || p->opts->wait >= 0 || p->opts->maxtemp >= 0) {
+	if (confine_any(p, confine_device) || p->opts->wait >= 0 ||
+	    p->opts->maxtemp >= 0) {
 		allow_path(r, "/proc", FS_READ | FS_LIST);
 		allow_path(r, "/sys", FS_READ | FS_LIST);
 	}
 	if (p->opts->wait >= 0)
 		allow_path(r, "/dev", FS_READ | FS_WRITE | FS_LIST);
-	else if (has_stack(p))
+	else if (confine_any(p, confine_stacked))
 		allow_path(r, "/dev", FS_READ);
 }
 
@@ -325,6 +306,7 @@ confine_files(const struct plan *p)
 {
 	long version = landlock_version();
 	struct ruleset_attr a = { .fs = FS_FIRST };
+	const struct plan *one;
 	struct ruleset r;
 	unsigned i;
 	bool done;
@@ -333,7 +315,7 @@ confine_files(const struct plan *p)
 		return false;
 	a.fs |= version >= 2 ? FS_REFER : 0;
 	a.fs |= version >= 3 ? FS_TRUNCATE : 0;
-	a.net = version >= 4 && all_local(p) ? NET_TCP : 0;
+	a.net = version >= 4 && !confine_any(p, confine_distant) ? NET_TCP : 0;
 	r = (struct ruleset){ .handled = a.fs,
 		.fd = (int)syscall(CREATE_RULESET, &a, version >= 4 ?
 		sizeof(a) : sizeof(a.fs), 0) };
@@ -341,9 +323,9 @@ confine_files(const struct plan *p)
 		return false;
 	allow_end(&r, p->src);
 	allow_below(&r, p->src);
-	for (i = 0; i == 0 || i < p->targets; i++) {
-		allow_end(&r, confine_target(p, i));
-		allow_below(&r, confine_target(p, i));
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++) {
+		allow_end(&r, one->dst);
+		allow_below(&r, one->dst);
 	}
 	allow_known(&r, p);
 	allow_outputs(&r, p->opts);
@@ -431,7 +413,7 @@ has_filters(void)
 static bool
 takes_time(const struct plan *p)
 {
-	return has_device(p) || p->length > SMALL ||
+	return confine_any(p, confine_device) || p->length > SMALL ||
 	    p->opts->map != NULL;
 }
 
@@ -443,8 +425,8 @@ confine_calls(const struct plan *p)
 
 	if (MACHINE == 0 || !takes_time(p))
 		return false;
-	program.len = (unsigned short)filter_build(f, all_local(p) &&
-	    p->opts->control == NULL);
+	program.len = (unsigned short)filter_build(f, p->opts->control ==
+	    NULL && !confine_any(p, confine_distant));
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 	    SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) == 0;
 }
@@ -469,7 +451,7 @@ confine_needed(const struct plan *p)
 
 	if (((p->opts->iflag | p->opts->oflag) & FLAG_NOATIME) != 0)
 		keep |= capability_bit(CAP_FOWNER);
-	if (has_device(p) || p->opts->wait >= 0)
+	if (confine_any(p, confine_device) || p->opts->wait >= 0)
 		keep |= capability_bit(CAP_SYS_RAWIO) |
 		    capability_bit(CAP_SYS_ADMIN);
 	if (p->opts->control != NULL)
@@ -507,7 +489,7 @@ confine(const struct plan *p)
 	if (free_to_act(p) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return 0;
 	holds |= CONFINED_PRIVILEGES;
-	if (any_by_kernel(p))
+	if (confine_any(p, by_kernel))
 		return holds;
 	holds |= confine_capabilities(p) ? CONFINED_CAPABILITIES : 0;
 	if (confine_reconnects(p))
@@ -522,7 +504,7 @@ confine_look(const struct plan *p)
 {
 	if (free_to_act(p))
 		return 0;
-	if (any_by_kernel(p))
+	if (confine_any(p, by_kernel))
 		return CONFINED_PRIVILEGES;
 	if (confine_reconnects(p))
 		return CONFINED_PRIVILEGES | CONFINED_CAPABILITIES;

@@ -4,6 +4,8 @@
  */
 #include "plan/plan.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <sys/param.h>
 
 #include "base/number.h"
@@ -418,18 +420,32 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 	return 0;
 }
 
-struct plan
-plan_target(const struct plan *p, unsigned i)
+static void
+plan_of_target(struct plan *one, const struct plan *p, unsigned i)
 {
-	struct plan one = *p;
+	*one = *p;
+	one->dst = tee_target(p->dst, i);
+	one->dst_off += one->dst->lim.base;
+	if (one->truncate >= 0)
+		one->truncate += (int64_t)one->dst->lim.base;
+	one->oserial = i < p->opts->oserials ? p->opts->serial[i] : NULL;
+}
 
-	one.dst = tee_target(p->dst, i);
-	one.each = NULL;
-	one.dst_off += one.dst->lim.base;
-	if (one.truncate >= 0)
-		one.truncate += (int64_t)one.dst->lim.base;
-	one.oserial = i < p->opts->oserials ? p->opts->serial[i] : NULL;
-	return one;
+int
+plan_divide(struct plan *p)
+{
+	struct plan *each;
+	unsigned i;
+
+	if (p->targets == 1)
+		return 0;
+	each = calloc(p->targets, sizeof(*each));
+	if (each == NULL)
+		return ENOMEM;
+	for (i = 0; i < p->targets; i++)
+		plan_of_target(&each[i], p, i);
+	p->each = each;
+	return 0;
 }
 
 const struct plan *

@@ -290,7 +290,8 @@ events_dropped(struct events *ev, const struct plan *p, unsigned i,
 	if (ev->json.fd >= 0)
 		event_put(&ev->json, json_pack("{s:s, s:s, s:o, s:i, s:o, s:o}",
 		    "schema", SCHEMA, "event", "dropped", "target",
-		    value_text(p->each[i].dst->name), "status", why->status,
+		    value_text(plan_each(p, i)->dst->name),
+		    "status", why->status,
 		    "message", value_text(why->text), "bytes_written",
 		    value_count(tee_written(p->dst, i))), PATIENCE);
 }

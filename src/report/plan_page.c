@@ -374,6 +374,7 @@ target_put(const struct sheet *s, const struct plan *p)
 static void
 targets_put(const struct sheet *s, const struct plan *p)
 {
+	const struct plan *one;
 	unsigned i;
 
 	page_told(s, "Targets",
@@ -383,11 +384,11 @@ targets_put(const struct sheet *s, const struct plan *p)
 		fprintf(s->out, "%*s%-*s %8s  %-*s  %s\n", INDENT, "",
 		    ROW_NAME, "name", "size", ROW_ID, "model, serial",
 		    "will be lost");
-	for (i = 0; i < p->targets; i++)
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
 		if (s->width == WIDTH)
-			row_put(s, &p->each[i]);
+			row_put(s, one);
 		else
-			target_put(s, &p->each[i]);
+			target_put(s, one);
 }
 
 /* --- the page ----------------------------------------------------------- */
@@ -400,6 +401,7 @@ plan_page_compose(const struct sheet *s, const struct plan *p,
 	bool begun = known != NULL && known->finished > 0;
 	bool writes = p->work == WORK_COPY || (p->work == WORK_RESCUE &&
 	    !begun);
+	const struct plan *one;
 	unsigned i;
 
 	what_put(s, p);
@@ -410,7 +412,7 @@ plan_page_compose(const struct sheet *s, const struct plan *p,
 	if (p->work == WORK_RESCUE && src->size > 0)
 		page_wrap(s, "", "not searched for partitions, in case it is "
 		    "failing");
-	if (p->each != NULL) {
+	if (p->targets > 1) {
 		targets_put(s, p);
 	} else {
 		end_put(s, "Target", p->dst);
@@ -421,15 +423,12 @@ plan_page_compose(const struct sheet *s, const struct plan *p,
 	how_put(s, p);
 	errors_put(s, p);
 	known_put(s, p, known);
-	table_put(s, p);
-	for (i = 0; p->each != NULL && i < p->targets; i++)
-		table_put(s, &p->each[i]);
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+		table_put(s, one);
 	busy_put(s, p);
-	if (p->found != NULL)
-		remarks_put(s, p);
-	for (i = 0; p->each != NULL && i < p->targets; i++)
-		if (p->each[i].found != NULL)
-			remarks_put(s, &p->each[i]);
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+		if (one->found != NULL)
+			remarks_put(s, one);
 	if (end == SHOWN)
 		page_wrap(s, "Now", "nothing has been written; leave out -d to "
 		    "do it, -dv shows more");

@@ -97,7 +97,7 @@ elsewhere_note(const struct endpoint *dst)
 	    "lies it may be mounted", dst->name);
 }
 
-/* Remarks on one of several targets; with the first one also on the source. */
+/* Remarks on a target; with the first one also on the source. */
 static void
 found_notes(const struct plan *p, bool first, bool begun)
 {
@@ -140,6 +140,7 @@ report_notes(const struct plan *p, bool begun)
 {
 	char name[NAME_MAX + 1];
 	struct usage use;
+	const struct plan *one;
 	unsigned i;
 
 	if (p->opts->bs < 0 && p->bs != 512)
@@ -155,10 +156,9 @@ report_notes(const struct plan *p, bool begun)
 		print(stderr,
 		    "pardd: note: if= is missing, so this terminal is "
 		    "read; Ctrl-D ends it");
-	if (p->found != NULL)
-		found_notes(p, true, begun);
-	for (i = 0; p->each != NULL && i < p->targets; i++)
-		found_notes(&p->each[i], i == 0, begun);
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+		if (one->found != NULL)
+			found_notes(one, i == 0, begun);
 	if (p->used != NULL && p->used->leaves)
 		used_notes(p->used);
 	if (ranges_of_another(p))

@@ -340,20 +340,17 @@ ends_plan(FILE *out, const struct plan *p, const char *src, const char *dst)
 {
 	char name[NAME_MAX + 1];
 	struct usage use;
+	const struct plan *one;
 	unsigned i;
 
 	end_plan(out, p, p->src, src, p->src_off);
 	if (safety_source_busy(p, &use, name, sizeof(name)))
 		print(out, "%s_mounted=%s read-write on %s", src, name, use.by);
-	if (p->each == NULL) {
-		end_plan(out, p, p->dst, dst, p->dst_off);
-		return;
-	}
-	print(out, "%ss=%u", dst, p->targets);
-	end_plan(out, p, p->each[0].dst, dst, p->each[0].dst_off);
-	for (i = 1; i < p->targets; i++) {
-		snprintf(name, sizeof(name), "%s%u", dst, i + 1);
-		end_plan(out, p, p->each[i].dst, name, p->each[i].dst_off);
+	if (p->targets > 1)
+		print(out, "%ss=%u", dst, p->targets);
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++) {
+		snprintf(name, sizeof(name), i > 0 ? "%s%u" : "%s", dst, i + 1);
+		end_plan(out, p, one->dst, name, one->dst_off);
 	}
 }
 
@@ -383,6 +380,7 @@ report_plan_old(FILE *out, const struct plan *p)
 void
 report_plan(FILE *out, const struct plan *p)
 {
+	const struct plan *one;
 	unsigned i;
 
 	ends_plan(out, p, "source", "target");
@@ -419,9 +417,8 @@ report_plan(FILE *out, const struct plan *p)
 	how_plan(out, p);
 	confined_plan(out, p->confined);
 	used_plan(out, p);
-	found_plan(out, p);
-	for (i = 0; p->each != NULL && i < p->targets; i++)
-		found_plan(out, &p->each[i]);
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+		found_plan(out, one);
 }
 
 void

@@ -4,13 +4,15 @@
  */
 #include "run/decision.h"
 
-#include <string.h>
+#include <errno.h>
+#include <stdlib.h>
 
 #include "base/ioprio.h"
 #include "base/status.h"
 #include "open/tee.h"
 #include "part/parts.h"
 #include "part/used.h"
+#include "plan/overlap.h"
 #include "plan/safety.h"
 #include "record/events.h"
 
@@ -36,38 +38,61 @@ limit_target(const struct opts *o, struct endpoint *dst, struct fault *f)
 	return o->targets > 1 ? tee_join(dst, f) : 0;
 }
 
+/*
+ * Check the plan of each target for objections, and the targets against each
+ * other.
+ */
 static int
 decision_check(struct decision *d, struct fault *f)
 {
-	return d->plan.targets > 1 ? several_check(&d->several, &d->plan, f) :
-	    safety_check(&d->plan, f);
+	struct plan *p = &d->plan;
+	unsigned i, j;
+
+	d->target = calloc(p->targets, sizeof(*d->target));
+	if (d->target == NULL || plan_divide(p) != 0)
+		return fault_errno(f, ENOMEM, "the targets");
+	for (i = 0; i < p->targets; i++) {
+		if (safety_check(plan_each(p, i), f) != 0)
+			return -1;
+		for (j = 0; j < i; j++)
+			if (overlap_targets(&p->each[j], &p->each[i], f) != 0)
+				return -1;
+	}
+	return 0;
 }
 
 static int
 decision_claim(struct decision *d, struct fault *f)
 {
-	return d->several != NULL ? several_claim(d->several, f) :
-	    claims_take(&d->claims, NULL, &d->plan, f);
+	const struct claims *others = NULL;
+	const struct plan *one;
+
+	for (; (one = plan_each(&d->plan, d->claimed)) != NULL; d->claimed++) {
+		if (claims_take(&d->target[d->claimed].claims, others, one,
+		    f) != 0)
+			return -1;
+		others = &d->target[d->claimed].claims;
+	}
+	return 0;
 }
 
-/*
- * Collect remarks; with several targets each plan has its own.  What is packed
- * is refused here, because only now has the source been read.
- */
+/* What is packed is refused here: only now has the source been read. */
 static int
 decision_remark(struct decision *d, const struct opts *o, struct fault *f)
 {
 	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
+	struct remarks *found;
+	struct plan *one;
+	unsigned i;
 
-	d->remarks = (struct remarks){ .signs = 0 };
-	if (d->several != NULL && several_remark(d->several, thorough, f) != 0)
-		return -1;
-	if (d->several == NULL)
-		remarks_make(&d->remarks, &d->plan, thorough);
-	if (d->remarks.packed != NULL && d->plan.dst->is.device)
-		return packed_refuse(d->remarks.packed, &d->plan, f);
-	d->plan.found = o->compare == 0 && d->several == NULL ? &d->remarks :
-	    NULL;
+	for (i = 0; i < d->plan.targets; i++) {
+		one = plan_part(&d->plan, i);
+		found = &d->target[i].remarks;
+		remarks_make(found, one, thorough);
+		if (found->packed != NULL && one->dst->is.device)
+			return packed_refuse(found->packed, one, f);
+		one->found = o->compare == 0 ? found : NULL;
+	}
 	return 0;
 }
 
@@ -100,27 +125,17 @@ static int
 decision_make_table(struct decision *d, struct fault *f)
 {
 	bool fresh = (d->plan.opts->table & TABLE_WORD_NEW) != 0;
-	struct plan *p;
+	struct plan *one;
 	unsigned i;
 
 	for (i = 0; d->source_table != NULL && i < d->plan.targets; i++) {
-		p = d->plan.each != NULL ? &d->plan.each[i] : &d->plan;
-		if (clone_table_make(&d->table[i], d->source_table, p, fresh,
-		    f) != 0)
+		one = plan_part(&d->plan, i);
+		if (clone_table_make(&d->target[i].table, d->source_table, one,
+		    fresh, f) != 0)
 			return -1;
-		p->table = d->table[i];
+		one->table = d->target[i].table;
 	}
 	return 0;
-}
-
-static void
-decision_free_tables(struct decision *d)
-{
-	unsigned i;
-
-	source_table_free(d->source_table);
-	for (i = 0; i < TARGETS_MOST; i++)
-		clone_table_free(d->table[i]);
 }
 
 int
@@ -129,9 +144,9 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 {
 	struct plan *p = &d->plan;
 
-	d->several = NULL;
+	d->target = NULL;
+	d->claimed = 0;
 	d->source_table = NULL;
-	memset(d->table, 0, sizeof(d->table));
 	if (parts_limit(src, o->ipart, f) != 0 ||
 	    limit_target(o, dst, f) != 0 ||
 	    outputs_load(&d->outputs, o, f) != 0)
@@ -144,46 +159,44 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 		if (outputs_open(&d->outputs, p, f) == 0 &&
 		    decision_check(d, f) == 0 &&
 		    decision_make_table(d, f) == 0 && set_ioprio(o, f) == 0 &&
-		    decision_claim(d, f) == 0) {
-			if (decision_remark(d, o, f) == 0)
-				return 0;
-			decision_free(d);
-			return -1;
-		}
+		    decision_claim(d, f) == 0 && decision_remark(d, o, f) == 0)
+			return 0;
 	}
-	several_free(d->several);
-	outputs_close(&d->outputs);
-	decision_free_tables(d);
+	decision_free(d);
 	return -1;
 }
 
 void
 decision_settle(const struct decision *d)
 {
-	if (d->several != NULL)
-		several_settle(d->several);
-	else
-		claims_settle(&d->claims);
+	unsigned i;
+
+	for (i = 0; i < d->claimed; i++)
+		claims_settle(&d->target[i].claims);
 }
 
 void
 decision_forget(const struct decision *d)
 {
-	if (d->several != NULL)
-		several_forget(d->several);
-	else
-		claims_forget(&d->claims);
+	unsigned i;
+
+	for (i = 0; i < d->claimed; i++)
+		claims_forget(&d->target[i].claims);
 }
 
 void
 decision_free(struct decision *d)
 {
-	if (d->several != NULL)
-		several_release(d->several);
-	else
-		claims_release(&d->claims);
-	several_free(d->several);
+	unsigned i;
+
+	while (d->claimed > 0)
+		claims_release(&d->target[--d->claimed].claims);
 	outputs_close(&d->outputs);
-	decision_free_tables(d);
-	remarks_free(&d->remarks);
+	source_table_free(d->source_table);
+	for (i = 0; d->target != NULL && i < d->plan.targets; i++) {
+		clone_table_free(d->target[i].table);
+		remarks_free(&d->target[i].remarks);
+	}
+	free(d->target);
+	free(d->plan.each);
 }

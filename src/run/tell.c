@@ -21,33 +21,23 @@ tell_wanted(struct conductor *c)
 	return true;
 }
 
-/* Report that one of several targets does not keep what is written to it. */
-static void
-tell_column(struct conductor *c, unsigned i)
-{
-	struct column *col = &c->job->verify->column[i];
-
-	if (col->told || col->first == NOWHERE || !print_room())
-		return;
-	col->told = true;
-	if (tell_wanted(c))
-		report_differs(&c->job->p->each[i], col->first, col->unread);
-}
-
-/* Report at once that the target does not keep what is written to it. */
+/* Report at once that a target does not keep what is written to it. */
 static void
 tell_differs(struct conductor *c)
 {
 	struct verify *v = c->job->verify;
+	struct checked *of;
 	unsigned i;
 
-	for (i = 0; v != NULL && i < v->targets; i++)
-		tell_column(c, i);
-	if (v == NULL || v->told || v->first == NOWHERE || !print_room())
-		return;
-	v->told = true;
-	if (tell_wanted(c))
-		report_differs(c->job->p, v->first, v->unread);
+	for (i = 0; v != NULL && i < v->targets; i++) {
+		of = &v->target[i];
+		if (of->told || of->first == NOWHERE || !print_room())
+			continue;
+		of->told = true;
+		if (tell_wanted(c))
+			report_differs(plan_each(c->job->p, i), of->first,
+			    of->unread);
+	}
 }
 
 /* Report at once that one of several targets was dropped. */

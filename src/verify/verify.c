@@ -58,12 +58,11 @@ make_tables(struct verify *v, const struct plan *p)
 	unsigned i;
 
 	if (digest_table_init(&v->digests, p->bounded ? p->length : 0,
-	    p->claim, p->phase, ranges_by(p)) != 0 ||
-	    map_init(&v->differ, INT64_MAX, p->claim, 0) != 0)
+	    p->claim, p->phase, ranges_by(p)) != 0)
 		return ENOMEM;
 	for (i = 0; i < v->targets; i++) {
-		v->column[i].first = NOWHERE;
-		if (map_init(&v->column[i].differ, INT64_MAX, p->claim,
+		v->target[i].first = NOWHERE;
+		if (map_init(&v->target[i].differ, INT64_MAX, p->claim,
 		    0) != 0)
 			return ENOMEM;
 	}
@@ -74,16 +73,14 @@ int
 verify_begin(struct job *job, struct fault *f)
 {
 	const struct plan *p = job->p;
-	unsigned targets = p->targets > 1 ? p->targets : 0;
 	struct verify *v;
 
 	if (p->opts->verify == 0)
 		return 0;
-	v = calloc(1, sizeof(*v) + targets * sizeof(v->column[0]));
+	v = calloc(1, sizeof(*v) + p->targets * sizeof(v->target[0]));
 	if (v == NULL)
 		return fault_errno(f, ENOMEM, "the digests of the copy");
-	v->targets = targets;
-	v->first = NOWHERE;
+	v->targets = p->targets;
 	v->flushed = clock_seconds();
 	pthread_mutex_init(&v->lock, NULL);
 	if (make_tables(v, p) != 0) {
@@ -103,9 +100,8 @@ verify_free(struct verify *v)
 	if (v == NULL)
 		return;
 	digest_table_free(&v->digests);
-	map_free(&v->differ);
 	for (i = 0; i < v->targets; i++)
-		map_free(&v->column[i].differ);
+		map_free(&v->target[i].differ);
 	pthread_mutex_destroy(&v->lock);
 	free(v);
 }
@@ -114,37 +110,38 @@ uint64_t
 verify_right(struct job *job)
 {
 	struct verify *v = job->verify;
-	uint64_t right = v->right, least = UINT64_MAX;
+	uint64_t least = UINT64_MAX;
 	unsigned i;
 
 	for (i = 0; i < v->targets; i++)
 		if (tee_dropped(job->p->dst, i) == NULL &&
-		    v->column[i].right < least)
-			least = v->column[i].right;
-	return v->targets == 0 ? right : least == UINT64_MAX ? 0 : least;
+		    v->target[i].right < least)
+			least = v->target[i].right;
+	return least == UINT64_MAX ? 0 : least;
 }
 
 uint64_t
 verify_differing(struct job *job)
 {
 	struct verify *v = job->verify;
-	uint64_t sum = map_totals(&v->differ).bad;
+	uint64_t sum = 0;
 	unsigned i;
 
 	for (i = 0; i < v->targets; i++)
-		sum += map_totals(&v->column[i].differ).bad;
+		sum += map_totals(&v->target[i].differ).bad;
 	return sum;
 }
 
+/* Whether everything on a target was checked, as far as it is alike. */
 static bool
 verify_proven(struct job *job, unsigned target)
 {
 	struct verify *v = job->verify;
+	struct checked *of = &v->target[target];
 
 	return v->done && tee_dropped(job->p->dst, target) == NULL &&
-	    v->column[target].right + v->masked +
-	    map_totals(&v->column[target].differ).bad ==
-	    round_up(map_totals(&job->map).end, job->p->pad);
+	    (map_totals(&of->differ).bad > 0 || of->right + v->masked ==
+	    round_up(map_totals(&job->map).end, job->p->pad));
 }
 
 void
@@ -153,14 +150,10 @@ verify_results(struct job *job, struct result *target)
 	struct verify *v = job->verify;
 	unsigned i;
 
-	target->proven = v->done;
-	target->unread = v->unread;
-	if (v->targets == 0)
-		map_take(&target->differ, &v->differ);
 	for (i = 0; i < v->targets; i++) {
-		target[i].unread = v->column[i].unread;
+		target[i].unread = v->target[i].unread;
 		target[i].proven = verify_proven(job, i);
-		map_take(&target[i].differ, &v->column[i].differ);
+		map_take(&target[i].differ, &v->target[i].differ);
 	}
 }
 
@@ -222,8 +215,7 @@ verify_run(struct job *job)
 			return;
 		verify_pass(job, &checking);
 	}
-	v->done = !job->stop && (v->differing > 0 || v->targets > 0 ||
-	    v->right + v->masked == end);
+	v->done = !job->stop;
 }
 
 /* ------------------------------------------------------ during the copy */

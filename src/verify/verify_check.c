@@ -169,8 +169,8 @@ clear_same(struct worker *w, uint64_t off, size_t at,
 		len = sparing_run(w->buf + at + i, has + i, n - i,
 		    lane_place(&w->dst, off + i), unit, &same);
 		if (same)
-			differ_set(w, &w->job->verify->differ, off + i, len,
-			    UNTRIED);
+			differ_set(w, &w->job->verify->target[0].differ,
+			    off + i, len, UNTRIED);
 	}
 }
 
@@ -217,7 +217,7 @@ check_narrow(struct worker *w, const struct check *c, const unsigned char *has,
 	if (!verify_repeatable(w->job->p) ||
 	    !read_again(w, c->off, (size_t)c->len, &io) ||
 	    (back->done == c->len && memcmp(w->buf, has, back->done) == 0) ||
-	    map_totals(&v->differ).bad_ranges > RANGES_MOST)
+	    map_totals(&v->target[0].differ).bad_ranges > RANGES_MOST)
 		return;
 	if (back->done == c->len) {
 		clear_same(w, c->off, 0, has, back->done);
@@ -225,8 +225,8 @@ check_narrow(struct worker *w, const struct check *c, const unsigned char *has,
 	}
 	narrow_unread(w, c);
 	/* but it was unreadable */
-	if (check_bytes_differed(&v->differ, c) == 0)
-		set_differing(w, &v->differ, c);
+	if (check_bytes_differed(&v->target[0].differ, c) == 0)
+		set_differing(w, &v->target[0].differ, c);
 }
 
 /* Record a chunk that differs, or cannot be read back. */
@@ -235,13 +235,14 @@ check_differs(struct worker *w, size_t i, const struct check *c,
     const unsigned char *has, const struct io *back)
 {
 	struct verify *v = w->job->verify;
+	struct checked *of = &v->target[0];
 	uint_fast64_t nowhere = NOWHERE;
 	struct seg s;
 
-	set_differing(w, &v->differ, c);
+	set_differing(w, &of->differ, c);
 	check_narrow(w, c, has, back);
-	if (map_next(&v->differ, c->off, BAD, &s))
-		atomic_compare_exchange_strong(&v->first, &nowhere, s.off);
+	if (map_next(&of->differ, c->off, BAD, &s))
+		atomic_compare_exchange_strong(&of->first, &nowhere, s.off);
 	v->differing++;
 	digest_table_mark(&v->digests, i, CHECK_DIFFERS);
 }
@@ -262,9 +263,8 @@ check_right(struct worker *w, size_t i, const struct check *c, size_t masked)
 {
 	struct verify *v = w->job->verify;
 
-	check_mended(w, &v->differ, c);
-	v->right += c->len - masked;
-	v->masked += masked;
+	check_mended(w, &v->target[0].differ, c);
+	v->target[0].right += c->len - masked;
 	digest_table_mark(&v->digests, i, CHECK_RIGHT);
 }
 
@@ -334,12 +334,12 @@ check_early(const struct job *job)
 }
 
 static void
-column_differs(struct worker *w, struct column *col, const struct check *c)
+target_differs(struct worker *w, struct checked *of, const struct check *c)
 {
 	uint_fast64_t nowhere = NOWHERE;
 
-	set_differing(w, &col->differ, c);
-	atomic_compare_exchange_strong(&col->first, &nowhere, c->off);
+	set_differing(w, &of->differ, c);
+	atomic_compare_exchange_strong(&of->first, &nowhere, c->off);
 }
 
 /*
@@ -351,7 +351,7 @@ check_target(struct worker *w, unsigned target, const struct check *c,
     size_t masked, enum measure by)
 {
 	struct job *job = w->job;
-	struct column *col = &job->verify->column[target];
+	struct checked *of = &job->verify->target[target];
 	uint64_t end = map_totals(&job->map).end;
 	size_t data = (size_t)(c->off + c->len > end ? end - c->off : c->len);
 	unsigned char *has;
@@ -362,13 +362,13 @@ check_target(struct worker *w, unsigned target, const struct check *c,
 		check_mask(w, c, has);
 	}
 	if (has == NULL)
-		col->unread = true;
+		of->unread = true;
 	if (has == NULL || !is_right(w, c, has, masked, by)) {
-		column_differs(w, col, c);
+		target_differs(w, of, c);
 		return false;
 	}
-	check_mended(w, &col->differ, c);
-	col->right += c->len - masked;
+	check_mended(w, &of->differ, c);
+	of->right += c->len - masked;
 	return true;
 }
 
@@ -418,6 +418,7 @@ verify_check(struct worker *w, size_t i, const struct check *c)
 
 	if (masked == c->len) {
 		check_right(w, i, c, masked);
+		job->verify->masked += masked;
 		return !job->stop;
 	}
 	if (!rate_wait(&job->rate, c->len, job->halt))
@@ -436,13 +437,14 @@ verify_check(struct worker *w, size_t i, const struct check *c)
 	if (whole)
 		by = check_measure(w, c);
 	else
-		job->verify->unread = true;
+		job->verify->target[0].unread = true;
 	if (by == BY_NOTHING)
 		return false;
 	if (whole && is_right(w, c, has, masked, by))
 		check_right(w, i, c, masked);
 	else
 		check_differs(w, i, c, has, &io);
+	job->verify->masked += masked;
 	job->verify->read += c->len - masked;
 	return !job->stop;
 }
@@ -472,24 +474,23 @@ what_differs(struct verify *v, const struct check *c)
 	unsigned i;
 
 	for (i = 0; i < v->targets; i++)
-		if (check_bytes_differed(&v->column[i].differ, c) > 0)
-			return &v->column[i].differ;
-	return &v->differ;
+		if (check_bytes_differed(&v->target[i].differ, c) > 0)
+			return &v->target[i].differ;
+	return &v->target[0].differ;
 }
 
-/* Several targets: the counted bytes of a chunk will be checked again. */
+/* The counted bytes of a chunk will be checked again. */
 static void
 check_uncount(struct worker *w, const struct check *c)
 {
 	struct verify *v = w->job->verify;
 	size_t masked = check_mask(w, c, NULL);
-	struct column *col;
+	struct checked *of;
 
-	for (col = v->column; col < v->column + v->targets; col++)
-		if (check_bytes_differed(&col->differ, c) == 0)
-			col->right -= c->len - masked;
-	if (v->targets > 0)
-		v->masked -= masked;
+	for (of = v->target; of < v->target + v->targets; of++)
+		if (check_bytes_differed(&of->differ, c) == 0)
+			of->right -= c->len - masked;
+	v->masked -= masked;
 }
 
 /*

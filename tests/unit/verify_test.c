@@ -91,7 +91,7 @@ done(void)
 static void
 finds(uint64_t right, uint64_t differ, uint64_t ranges)
 {
-	struct map_totals t = map_totals(&job.verify->differ);
+	struct map_totals t = map_totals(&job.verify->target[0].differ);
 
 	if (job.fault.status != 0)
 		fail_msg("%s", job.fault.text);
@@ -108,14 +108,14 @@ finds_what_differs(void **state)
 	copied();
 	verify_run(&job);
 	finds(SIZE, 0, 0);
-	assert_true(job.verify->first == NOWHERE);
+	assert_true(job.verify->target[0].first == NOWHERE);
 	done();
 	copied();
 	dst.data[CHUNK + 600]++;
 	dst.data[SIZE - 1]++;
 	verify_run(&job);
 	finds(CHUNK, 2 * BLOCK, 2);
-	assert_int_equal(job.verify->first, CHUNK + BLOCK);
+	assert_int_equal(job.verify->target[0].first, CHUNK + BLOCK);
 	assert_int_equal(job.verify->read, SIZE);
 	done();
 }
@@ -141,11 +141,11 @@ narrows_nothing_down_where_it_cannot(void **state)
 			memcpy(src.data, dst.data, SIZE);
 		if (i == 5)		/* there are too many ranges */
 			for (s.off = 0; s.off <= 1 << 16; s.off++)
-				assert_int_equal(map_set(&job.verify->differ,
+				assert_int_equal(map_set(&job.verify->target[0].differ,
 				    SIZE + 2 * s.off, 1, BAD), 0);
 		verify_run(&job);
 		assert_true(job.verify->done);
-		assert_true(map_next(&job.verify->differ, 0, BAD, &s));
+		assert_true(map_next(&job.verify->target[0].differ, 0, BAD, &s));
 		assert_int_equal(s.off, CHUNK);
 		assert_int_equal(s.len, CHUNK);
 		done();
@@ -166,8 +166,8 @@ knows_what_is_not_of_the_source(void **state)
 	assert_int_equal(map_set(&job.map, 2 * CHUNK, CHUNK, OUTSIDE), 0);
 	verify_run(&job);
 	finds(CHUNK, BLOCK, 1);
-	assert_int_equal(job.verify->first, 4 * BLOCK);
-	assert_int_equal(job.verify->masked, CHUNK);
+	assert_int_equal(job.verify->target[0].first, 4 * BLOCK);
+	assert_int_equal(job.verify->masked, CHUNK + BLOCK);
 	done();
 	make();				/* lost behind what was left out */
 	copied();
@@ -222,7 +222,7 @@ counts_what_is_read_of_several_targets(void **state)
 	finds(SIZE - 2 * BLOCK, 0, 0);
 	assert_int_equal(job.verify->read, SIZE - 2 * BLOCK);
 	assert_int_equal(job.verify->masked, 2 * BLOCK);
-	job.verify->column[1].right -= BLOCK;	/* not all of it was */
+	job.verify->target[1].right -= BLOCK;	/* not all of it was */
 	verify_results(&job, r);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(r[i].proven, i != 1);
@@ -344,14 +344,14 @@ tells_what_cannot_be_read_back(void **state)
 	memory_fails(&dst, CHUNK + BLOCK, CHUNK + BLOCK + 1, EIO);
 	verify_run(&job);
 	finds(2 * CHUNK, BLOCK, 1);
-	assert_true(job.verify->unread);
+	assert_true(job.verify->target[0].unread);
 	done();
 	make();
 	copied();
 	dst.size = 2 * CHUNK + 10;	/* it is too short */
 	verify_run(&job);
 	finds(2 * CHUNK, CHUNK - 10, 1);
-	assert_true(job.verify->unread);
+	assert_true(job.verify->target[0].unread);
 	done();
 	make();
 	copied();
