@@ -346,7 +346,7 @@ print_only(const struct opts *o)
 	int failed = 0;
 
 	if (o->mode == MODE_HELP)
-		opts_help(stdout);
+		failed = opts_help(stdout, o->subject, &f);
 	else if (o->mode == MODE_VERSION)
 		printf("pardd %s\n", PARDD_VERSION);
 	else if (o->mode == MODE_LIST)

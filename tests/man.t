@@ -3,13 +3,12 @@
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
-man=$top/man/pardd.8
 PATH=${pardd%/*}:$PATH
 
-# section NAME: its lines in the manual
+# section NAME [PAGE]: its lines in the manual
 section()
 {
-	awk -v head=".Sh $1" '/^\.Sh /{ inside = $0 == head } inside' "$man"
+	awk -v head=".Sh $1" '/^\.Sh /{ inside = $0 == head } inside' "$top/man/"${2:-*.[78]}
 }
 
 # ------------------------------------------------------- operands and words
@@ -20,11 +19,15 @@ told()
 	"$pardd" --completion=fish |
 	    sed -n "s/^complete -c pardd -a '\([^'(]*\)' -d .*/\1/p" | sort
 }
+# A list of words may stand below more than one operand.
 written()
 {
 	section OPERANDS | awk '
-	/^\.It Cm [0-9a-z]+ Ns = / { operand = $3 "="; print operand; next }
-	/^\.It Cm / { print operand $3 }' | sort
+	/^\.It Cm [0-9a-z]+ Ns = / {
+		if (!heads) delete operand
+		operand[heads++] = $3 "="; print $3 "="; next }
+	{ if (!/^\.It/) heads = 0 }
+	/^\.It Cm / { for (i in operand) print operand[i] $3 }' | sort -u
 }
 told_options()
 {
@@ -34,8 +37,8 @@ told_options()
 }
 written_options()
 {
-	section DESCRIPTION |
-	    sed -n -e 's/^\.It Fl \(.\) , Fl \(-[^ ]*\)$/-\1 -\2/p' \
+	section DESCRIPTION pardd.8 |
+	    sed -n -e 's/^\.It Fl \(.\) , Fl \(-[^ ]*\)\( Op .*\)*$/-\1 -\2/p' \
 		-e 's/^\.It Fl \(-[^ ]*\)$/-\1/p' | sort
 }
 # none_in WHICH A B: no line that only A (1) or only B (2) prints
@@ -55,22 +58,30 @@ helped()
 {
 	local name
 	for name in $(written); do
-		[[ $name != *= ]] || "$pardd" --help | grep -q "^  $name" ||
-		    fail "no $name in --help" || return
+		[[ $name != *= ]] || "$pardd" --help all | grep -q "^  $name" ||
+		    fail "no $name in --help all" || return
 	done
 }
 [[ $VARIANT != plain ]] || it "has no operand that --help does not have" helped
+# In groups, which have the same names on each page, each operand in one of them,
+# and on one page.
 ordered()
 {
-	diff <("$pardd" --help | sed -n 's/^  \([a-z]*\)=.*/\1/p') \
-	    <(section OPERANDS | sed -n 's/^\.It Cm \([a-z]*\) Ns = .*/\1/p')
+	diff <("$pardd" --help all | awk '/^[A-Z]/{ print } /^  [a-z0-9]+=/{ sub(/=.*/, "="); print $1 } /^  -/{ exit }') \
+	    <("$pardd" --help all | awk '/^[A-Z]/{ print } /^  -/{ exit }' | while IFS= read -r group; do
+		echo "$group"
+		for page in "$top"/man/pardd{,-rescue,-ends}.[78]; do
+			section OPERANDS "${page##*/}" | awk -v head=".Ss $group" '/^\.S[hs] /{ inside = $0 == head }
+			    inside && /^\.It Cm [0-9a-z]+ Ns = / && !seen[$3]++ { print $3 "=" }'
+		done | awk '!seen[$0]++'
+	done)
 }
-it "has the operands in the order of --help" ordered
+it "has the operands in the groups and the order of --help" ordered
 refused_words()
 {
 	local word
 	while read -r word; do
-		section OPERANDS | grep -qw "$word" || fail "no $word" || return
+		section OPERANDS pardd.8 | grep -qw "$word" || fail "no $word" || return
 	done < <(sed -n 's/^NOWORD(conv, "\(.*\)")$/\1/p' "$top/include/cli/operands.def")
 }
 it "names the refused conversions" refused_words
@@ -80,7 +91,7 @@ it "names the refused conversions" refused_words
 statuses()
 {
 	local n rows
-	rows=$(section 'EXIT STATUS' | grep '^\.It ')
+	rows=$(section 'EXIT STATUS' pardd.8 | grep '^\.It ')
 	while read -r n; do
 		case $n in
 		50)	grep -q '^\.It 51 to 96$' <<<"$rows" ;;

@@ -223,18 +223,18 @@ while read -r text want; do
 done <<-'END'
 	cuont=3 did you mean count=\?
 	contu=3 did you mean count=\?
-	zzz=3 --help lists them
+	zzz=3 --help all lists them
 	IF=a did you mean if=\?
 	blocksize=4k did you mean bs=\?
 	verb=1 did you mean verbose=\?
 	domiantypes=+ did you mean domaintypes=\?
-	cbs=1 no operand 'cbs='; --help lists them
-	f=1 --help lists them
-	force=1 it takes held, looped, mounted, odd, overlap, swap
+	cbs=1 no operand 'cbs='; --help all lists them
+	f=1 --help all lists them
+	force=1 it takes held, looped, mounted, odd, overlap, room, swap
 	status=progres did you mean progress\?
 	status=loud it takes map, none, noxfer, progress
 	hash=sha-256 did you mean sha256\?
-	oflag=nothing --help lists them
+	oflag=nothing --help oflag lists them
 	oflag=direct, is there a space in it\? Write oflag=a,b
 	--dryrun did you mean --dry-run\?
 	--if=a write if=a
@@ -242,9 +242,9 @@ done <<-'END'
 	-n do you mean -d, or rescue=noscrape\?
 	-i do you mean if=FILE\?
 	-o do you mean of=FILE\?
-	-y no option -y; --help lists them
+	-y no option -y; --help options lists them
 	-r3 do you mean retries=N\?
-	-k no option -k; --help lists them
+	-k no option -k; --help options lists them
 	of 'of' is not an operand: write of=\.\.\., without a space
 	help 'help' is not an operand: operands are name=value, see --help
 	if= is there a space after if=\?
@@ -259,7 +259,7 @@ it "... with their values behind" slip -nr 3 a b c -b 4096 --reverse \
 it "... where -d, which is ddrescue's for past the cache, stays one that writes nothing" \
     slip -d a b c ' write: pardd if=a of=b map=c -d'
 it "... with no map, too" slip a b --dry-run ' write: pardd if=a of=b -d'
-it "... but none of what is otherwise here" slip -s 1M a b c "no option -s; --help lists them"
+it "... but none of what is otherwise here" slip -s 1M a b c "no option -s; --help options lists them"
 it "... nor of a line with operands" slip a b bs=512 "'a' is not an operand.*"
 it "... nor of one that has a device where the map would be" slip copy /dev/a /dev/b "'copy' is not an operand.*"
 it "... nor of one that is too long" slip a b "$(printf %0900d 0)" "'a' is not an operand.*"
@@ -409,7 +409,7 @@ tells()
 	[[ $status = 0 && -s out && ! -s err ]] && grep -Eq "$2" out
 }
 for opt in -h --help; do
-	it "tells its operands on stdout with $opt" tells $opt 'thr='
+	it "tells its operands on stdout with $opt" tells $opt 'count='
 done
 for opt in -V --version; do
 	it "tells its version on stdout with $opt" tells $opt '^pardd [0-9]'
@@ -430,49 +430,71 @@ it "tells them whatever else is wrong" in_need
 it "tells them instead of a plan" instead
 helped()
 {
-	run "$pardd" --help
+	run "$pardd" --help all
 	local name
 	for name in if of bs ibs obs bpt skip seek iseek oseek count thr iflag oflag conv coe \
 	    retries cdbsz fua dio sync time status verbose deb; do
-		grep -Eq "(^|[^a-z])$name=" out || fail "no $name= in --help" || return
+		grep -Eq "(^|[^a-z])$name=" out || fail "no $name= in --help all" || return
 	done
 	for name in --dry-run --help --version --completion; do
-		grep -q -- "$name" out || fail "no $name in --help" || return
+		grep -q -- "$name" out || fail "no $name in --help all" || return
 	done
 	for name in append coe dio direct dpo dsync excl fua mmap null count_bytes skip_bytes \
 	    seek_bytes noatime nofollow nonblock nocache sync fullblock cached flock nocreat \
 	    sgio sparse trunc 00 random noerror notrunc fsync fdatasync; do
-		grep -Eq "(^|[^a-z_])$name([^a-z_]|$)" out || fail "no $name in --help" || return
+		grep -Eq "(^|[^a-z_])$name([^a-z_]|$)" out || fail "no $name in --help all" || return
 	done
 }
-it "names every operand and word in --help" helped
+it "names every operand and word in --help all" helped
 narrow()
 {
-	! "$pardd" --help | awk 'length > 80' | grep .
+	! for subject in '' all; do "$pardd" --help $subject; done | awk 'length > 80' | grep .
 }
 it "keeps --help to 80 columns" narrow
-# All of it scrolls by; this does not.
-last_screen()
+first_screen()
 {
 	local line
-	"$pardd" --help | tail -n 23 >out && grep -q -- '-d, --dry-run' out && grep -q '^Numbers' out &&
+	exits 0 "$pardd" --help && (($(wc -l <out) < 25)) && [[ ! -s err ]] && grep -q '^  count=' out &&
 	    sed -n 's/^  \(pardd .*[^ ]\)   .*/\1/p' out >lines && (($(wc -l <lines) == 6)) || fail "$(<out)" || return
 	while read -r line; do
-		grep -qF -- "$line" "$top/README.md" || fail "the README has no: $line"
+		grep -qF -- "$line" "$top/README.md" || fail "the README has no: $line" || return
 	done <lines
 }
-it "ends --help with what is typed most, on one screen with the options" last_screen
+it "shows with --help what is typed most, on one screen" first_screen
+# The subjects are on it, in the line before the last; and each is a screen, less a
+# list of words that is longer.
+subjects()
+{
+	local subject
+	"$pardd" --help | tail -n 2 | head -n 1 | tr -d . | tr ' ' '\n' >names && (($(wc -l <names) > 8)) || return
+	echo options >>names
+	while read -r subject; do
+		exits 0 "$pardd" --help "$subject" && [[ ! -s err ]] && (($(wc -l <out) < 25)) && cat out >>some || return
+	done <names
+	for subject in iflag oflag; do
+		exits 0 "$pardd" -h $subject && (($(wc -l <out) > 20)) && grep -q '^    direct ' out && cat out >>some || return
+	done
+	"$pardd" --help all | grep '^  *[-a-z0-9]* *[^ ]*=' | grep -v '^  pardd' >every && (($(wc -l <every) > 60)) || return
+	! grep -vxFf some every | grep -v ' how to \(read\|write\)$' || fail "not below a subject"
+}
+it "shows all of --help by its subjects" subjects
+no_subject()
+{
+	exits 1 "$pardd" --help nonsense && [[ ! -s out ]] && one_line 'nonsense: there is no such subject' &&
+	    exits 0 "$pardd" --help if=a && grep -q '^usage' out && exits 0 "$pardd" --help count && [[ $(wc -l <out) = 1 ]]
+}
+it "knows no other subject" no_subject
 # Between its head and its last lines, and in what a shell makes of the same.
 one_row()
 {
-	! "$pardd" --help | sed '1,/^$/d; /^Numbers/,$d' | grep -E '^[^ ]' &&
+	! "$pardd" --help all | grep "^[^ A-Z]" | grep -v "^sums " &&
 	    ! "$pardd" --completion=fish | sed '1,/__pardd_more)/d' | grep -v ^complete &&
-	    "$pardd" --completion=bash | grep -q 'if|of|of2|'
+	    "$pardd" --completion=bash | grep -q 'if|of|map|.*|of2)'
 }
 it "has a row for each operand, also for shells" one_row
 full_help()
 {
-	"$pardd" --help >/dev/full 2>err
+	"$pardd" --help all >/dev/full 2>err
 	status=$?
 	[[ $status != 0 ]]
 }
@@ -508,7 +530,7 @@ it "completes operands in bash" completes
 # rows: what --help has: an operand and =, and its words behind it
 rows()
 {
-	"$pardd" --help | sed '1,/^$/d; /^$/,$d' | awk '
+	"$pardd" --help all | sed '/^  -/,$d' | awk '
 	/^  [a-z]/ { operand = $1; sub(/=.*/, "=", operand); print operand }
 	/^  [a-z]+=[0-9](\|[0-9]+)+ / { n = split(substr($1, length(operand) + 1), word, "|")
 		for (i = 1; i <= n; i++) print operand word[i] }
@@ -601,7 +623,7 @@ fi
 # shellcheck disable=SC2086
 completes_files()
 {
-	: >there && "$pardd" --completion=bash >c && names=$("$pardd" --help |
+	: >there && "$pardd" --completion=bash >c && names=$("$pardd" --help all |
 	    sed -n 's/^  \([a-z]*\)=\(FILE\||\|FD\|PATH\)* .*/\1/p') &&
 	    [[ $names = *hashfile*control* ]] && bash -c '
 		. ./c

@@ -107,6 +107,17 @@ long_functions()
 }
 it "has no function longer than 60 lines" long_functions
 
+pages()
+{
+	local page lines
+	for page in README.md:150 man/pardd.8:1700 man/pardd-rescue.7:1000 man/pardd-ends.7:1300 man/pardd-json.5:1100; do
+		lines=$(wc -l <"$top/${page%:*}")
+		((lines <= ${page#*:})) || fail "$page has $lines lines" || return
+	done
+	(($(wc -c <"$top/README.md") <= 12288)) || fail "README.md has more than 12 kB"
+}
+it "has pages that one can read in one sitting" pages
+
 # What stands for a library that is not there has the name of what it stands for.
 names()
 {

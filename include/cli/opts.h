@@ -142,6 +142,7 @@ struct opts {
 	int64_t		 mends;		/* retries= as it applies to verify= */
 	unsigned	 bytes;		/* FLAG_ bits of numbers given in
 					 * bytes */
+	const char	*subject;	/* of --help, or NULL */
 	const char	*shell;		/* --completion= */
 	const char	*note_text[NOTES_MOST];	/* every note= */
 	unsigned	 notes;
@@ -209,10 +210,11 @@ bool opts_no_file(const char *word);
 const char *opts_word(const char *operand, unsigned bit);
 
 /*
- * Print the help, or a completion script. opts_completion returns -1 with a
- * usage error in *f if the shell is unknown.
+ * Print the help, or a completion script.  The subject is a group of operands,
+ * one of them, "options", "all", or NULL: the first screen.  Both return -1
+ * with a usage error in *f if the subject or the shell is unknown.
  */
-void opts_help(FILE *);
+int opts_help(FILE *, const char *subject, struct fault *f);
 int opts_completion(FILE *, const char *shell, struct fault *f);
 
 #endif

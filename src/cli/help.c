@@ -3,6 +3,7 @@
  */
 #include "cli/opts.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -19,6 +20,14 @@ static const struct line {
 	{ #name, arg, help },
 #define ALIAS(name, of, arg)		{ #name, arg, "as " #of "=" },
 #define WORDS(name, field, arg, help)	{ #name, arg, help },
+#include "cli/operands.def"
+};
+
+static const struct group {
+	const char	*name, *title;
+	const char	*first;		/* of its operands */
+} groups[] = {
+#define GROUP(name, title, first)	{ #name, title, #first },
 #include "cli/operands.def"
 };
 
@@ -40,6 +49,9 @@ static const struct option {
 #include "cli/operands.def"
 };
 
+/* One that lists more words than this has a screen of its own. */
+enum { WORDS_SHOWN = 8 };
+
 static void
 words_help(FILE *out, const char *operand)
 {
@@ -56,14 +68,71 @@ words_help(FILE *out, const char *operand)
 	}
 }
 
-/* Printed last: it stays on the screen when the rest has scrolled off. */
+static unsigned
+words_count(const char *operand)
+{
+	unsigned n = 0;
+	size_t i;
+
+	for (i = 0; i < COUNT(words); i++)
+		n += strcmp(words[i].operand, operand) == 0;
+	return n;
+}
+
+/* Print an operand, and its words unless there are more than "most". */
+static void
+line_help(FILE *out, const struct line *l, unsigned most)
+{
+	bool all = words_count(l->name) <= most;
+	char head[32];
+
+	snprintf(head, sizeof(head), "%s=%s", l->name, l->arg);
+	fprintf(out, all ? "  %-17s %s\n" : "  %-17s %s; --help %s has the "
+	    "words\n", head, l->help, l->name);
+	if (all)
+		words_help(out, l->name);
+}
+
+/* Print the operands of a group. */
+static void
+group_help(FILE *out, size_t group, unsigned most)
+{
+	const char *first = groups[group].first;
+	const char *after = group + 1 < COUNT(groups) ?
+	    groups[group + 1].first : "";
+	bool inside = false;
+	size_t i;
+
+	for (i = 0; i < COUNT(lines); i++) {
+		if (strcmp(lines[i].name, after) == 0)
+			return;
+		inside = inside || strcmp(lines[i].name, first) == 0;
+		if (inside)
+			line_help(out, &lines[i], most);
+	}
+}
+
+static void
+options_help(FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(options); i++)
+		fprintf(out, "  %c%c%c --%-11s %s\n",
+		    options[i].letter != '\0' ? '-' : ' ',
+		    options[i].letter != '\0' ? options[i].letter : ' ',
+		    options[i].letter != '\0' ? ',' : ' ', options[i].name,
+		    options[i].help);
+	fputs("      --completion=bash|zsh|fish  print completions\n"
+	    "\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
+	    "products 2x512k,\nsums 3+1k; count=1000B is bytes, as for skip= "
+	    "and seek=.\n", out);
+}
+
 static void
 most_used(FILE *out)
 {
-	fputs("\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
-	    "products 2x512k,\nsums 3+1k; count=1000B is bytes, as for skip= "
-	    "and seek=.\n"
-	    "\n  pardd -l                                    "
+	fputs("\n  pardd -l                                    "
 	    "which disks are there?\n"
 	    "  pardd if=/dev/sda of=/dev/sdb -d            "
 	    "what would a clone do?\n"
@@ -74,8 +143,69 @@ most_used(FILE *out)
 	    "  pardd if=debian.iso of=/dev/sdb verify=1    "
 	    "write an image, and check it\n"
 	    "  pardd if=/dev/sda of=sda.img map=sda.map    "
-	    "rescue a failing disk\n"
-	    "The manual, pardd(8), has the rest.\n", out);
+	    "rescue a failing disk\n", out);
+}
+
+static void
+subjects_help(FILE *out)
+{
+	size_t i;
+
+	fputs("\nMore: pardd --help SUBJECT, which is an operand, all, "
+	    "options, or", out);
+	for (i = 0; i < COUNT(groups); i++)
+		fprintf(out, "%s%s", i == 0 ? "\n" : " ",
+		    groups[i].name);
+	fputs(".\nThe manual: pardd(8), pardd-rescue(7), pardd-ends(7), "
+	    "pardd-json(5).\n", out);
+}
+
+static void
+first_screen(FILE *out)
+{
+	fputs("usage: pardd [option]... if=FILE of=FILE [operand]...\n"
+	    "Copy blocks from one end to another, many at a time. Status 0 "
+	    "means that every\nbyte is in its place and flushed.\n\n", out);
+	group_help(out, 0, WORDS_SHOWN);
+	most_used(out);
+	subjects_help(out);
+}
+
+static void
+all_help(FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(groups); i++) {
+		fprintf(out, "%s\n", groups[i].title);
+		group_help(out, i, UINT_MAX);
+		fputc('\n', out);
+	}
+	options_help(out);
+	most_used(out);
+}
+
+int
+opts_help(FILE *out, const char *subject, struct fault *f)
+{
+	size_t i;
+
+	if (subject == NULL)
+		return first_screen(out), 0;
+	if (strcmp(subject, "all") == 0)
+		return all_help(out), 0;
+	if (strcmp(subject, "options") == 0)
+		return options_help(out), 0;
+	for (i = 0; i < COUNT(groups); i++)
+		if (strcmp(subject, groups[i].name) == 0) {
+			fprintf(out, "%s\n", groups[i].title);
+			return group_help(out, i, WORDS_SHOWN), 0;
+		}
+	for (i = 0; i < COUNT(lines); i++)
+		if (strcmp(subject, lines[i].name) == 0)
+			return line_help(out, &lines[i], UINT_MAX), 0;
+	return fault_set(f, STATUS_USAGE, "--help %s: there is no such "
+	    "subject; --help alone lists them", subject);
 }
 
 /* The text to complete for a word; zsh needs the colon for itself. */
@@ -83,33 +213,6 @@ static const char *
 word_colon(const struct word *w, const char *text)
 {
 	return w->name != NULL ? text : "";
-}
-
-void
-opts_help(FILE *out)
-{
-	size_t i;
-
-	fputs("usage: pardd [option] if=FILE of=FILE [operand]...\n"
-	    "Copy blocks from one end to another, many at a time. Status 0 "
-	    "means that every\nbyte is in its place and flushed.\n\n", out);
-	for (i = 0; i < COUNT(lines); i++) {
-		char head[32];
-
-		snprintf(head, sizeof(head), "%s=%s", lines[i].name,
-		    lines[i].arg);
-		fprintf(out, "  %-17s %s\n", head, lines[i].help);
-		words_help(out, lines[i].name);
-	}
-	fputc('\n', out);
-	for (i = 0; i < COUNT(options); i++)
-		fprintf(out, "  %c%c%c --%-11s %s\n",
-		    options[i].letter != '\0' ? '-' : ' ',
-		    options[i].letter != '\0' ? options[i].letter : ' ',
-		    options[i].letter != '\0' ? ',' : ' ', options[i].name,
-		    options[i].help);
-	fputs("      --completion=bash|zsh|fish  print completions\n", out);
-	most_used(out);
 }
 
 /* Print if|of|..., the operands whose value is a file name. */

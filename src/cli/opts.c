@@ -161,7 +161,8 @@ no_operand(const char *arg, size_t len, struct fault *f)
 		    "%s: no operand '%.*s='; did you mean %s=?", arg, (int)len,
 		    arg, near);
 	return fault_set(f, STATUS_USAGE,
-	    "%s: no operand '%.*s='; --help lists them", arg, (int)len, arg);
+	    "%s: no operand '%.*s='; --help all lists them", arg, (int)len,
+	    arg);
 }
 
 static int
@@ -238,8 +239,8 @@ opts_letters(struct opts *o, const char *arg, struct fault *f)
 			return fault_set(f, STATUS_USAGE, "%s: no option -%c; "
 			    "do you mean %s?", arg, *c, like);
 		if (i == COUNT(options))
-			return fault_set(f, STATUS_USAGE,
-			    "%s: no option -%c; --help lists them", arg, *c);
+			return fault_set(f, STATUS_USAGE, "%s: no option -%c; "
+			    "--help options lists them", arg, *c);
 		opts_set_mode(o, options[i].mode);
 	}
 	return 0;
@@ -269,7 +270,7 @@ no_option(const char *arg, struct fault *f)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: no such option; did you mean --%s?", arg, best);
 	return fault_set(f, STATUS_USAGE,
-	    "%s: no such option; --help lists them", arg);
+	    "%s: no such option; --help options lists them", arg);
 }
 
 static int
@@ -337,6 +338,18 @@ opts_unify(struct opts *o)
 		o->bs = o->ibs > 0 && o->ibs == o->obs ? o->ibs : -1;
 }
 
+/* Whether a word asks for help on the next one, which is no operand. */
+static bool
+opts_subject(struct opts *o, const char *arg, const char *next)
+{
+	if ((strcmp(arg, "-h") != 0 && strcmp(arg, "--help") != 0) ||
+	    next == NULL || next[0] == '-' || strchr(next, '=') != NULL)
+		return false;
+	opts_set_mode(o, MODE_HELP);
+	o->subject = next;
+	return true;
+}
+
 /* Read all words even after an error, because json= may follow. */
 static int
 read_words(struct opts *o, struct fault *f)
@@ -351,6 +364,10 @@ read_words(struct opts *o, struct fault *f)
 
 		if (!ended && strcmp(arg, "--") == 0) {
 			ended = true;
+			continue;
+		}
+		if (!ended && opts_subject(o, arg, o->argv[i + 1])) {
+			i++;
 			continue;
 		}
 		failed = !ended && arg[0] == '-' && arg[1] != '\0' ?

@@ -13,7 +13,7 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-enum { WORDS_TOLD = 6 };	/* an operand with more is not listed in full */
+enum { WORDS_TOLD = 8 };	/* an operand with more is not listed in full */
 
 static const struct word {
 	const char	*operand, *word;
@@ -89,7 +89,7 @@ no_word(const char *operand, const char *text, size_t len, const char *arg,
 		return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; "
 		    "it takes %s", arg, operand, (int)len, text, all);
 	return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; --help "
-	    "lists them", arg, operand, (int)len, text);
+	    "%s lists them", arg, operand, (int)len, text, operand);
 }
 
 static int
