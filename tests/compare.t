@@ -102,6 +102,14 @@ part()
 	    says 'differs: bytes 54784 to 55295 of a, 51200 to 51711 of b'
 }
 it "compares a part" part
+long_names()
+{
+	local a=the-first-of-two-files-with-long-names b=the-second-of-two-files-with-long-names
+	"$blocks" make $a 1M && cp $a $b && spoil $b 5000 50000 && exits 14 "$pardd" if=$a of=$b compare=1 &&
+	    says "differs: bytes 4608 to 5119 of $a, 4608 to 5119 of $b\$" &&
+	    says 'differs: bytes 49664 to 50175 of the source, 49664 to 50175 of the target$'
+}
+it "tells long names once" long_names
 longer()
 {
 	"$blocks" make a 3M && head -c "$1" a >b && compare 14 && valid &&

@@ -4,6 +4,8 @@
  */
 #include "report_losses.h"
 
+#include <string.h>
+
 #include "base/print.h"
 #include "disk/disk.h"
 #include "report/report.h"
@@ -15,6 +17,7 @@ enum {
 	RANGES_SHOWN = 16,
 	AREAS_SHOWN = 16,
 	NAMES_SHOWN = 16,
+	NAME_REPEATED = 32,	/* characters */
 };
 
 /* What replaces unreadable bytes; nothing if none are written. */
@@ -26,6 +29,15 @@ losses_replaced_by(const struct plan *p)
 	if (p->work == WORK_RESCUE)
 		return ", not in the copy";
 	return p->dst->kind != END_DISCARD ? ", zeros in the copy" : "";
+}
+
+/* The name of an end in the n-th line of a list: a long one is told once. */
+static const char *
+losses_name(const struct plan *p, const struct endpoint *ep, uint64_t n)
+{
+	if (n == 0 || strlen(ep->name) <= NAME_REPEATED)
+		return ep->name;
+	return ep == p->src ? "the source" : "the target";
 }
 
 void
@@ -43,7 +55,8 @@ report_unreadable(const struct plan *p, struct outcome *out)
 		if (n < most)
 			print_alarm(stderr, red, "pardd: %s: unreadable: bytes "
 			    "%llu to %llu, blocks %llu to %llu of %u bytes%s",
-			    p->src->name, (ull)(p->src_off + s.off),
+			    losses_name(p, p->src, n),
+			    (ull)(p->src_off + s.off),
 			    (ull)(p->src_off + s.off + s.len - 1),
 			    (ull)((p->src_off + s.off) / p->block),
 			    (ull)((p->src_off + s.off + s.len - 1) /
@@ -51,23 +64,25 @@ report_unreadable(const struct plan *p, struct outcome *out)
 	}
 	if (n > most)
 		print(stderr, "pardd: %s: unreadable: %llu more range%s, see "
-		    "%s", p->src->name, (ull)(n - most), n - most == 1 ? "" :
+		    "%s", losses_name(p, p->src, n), (ull)(n - most), n - most == 1 ? "" :
 		    "s", p->opts->map);
 }
 
 static void
-losses_differing(const struct plan *p, const struct seg *s)
+losses_differing(const struct plan *p, const struct seg *s, uint64_t n)
 {
 	if (p->work == WORK_CHECK)
 		print(stderr, "pardd: differs: bytes %llu to %llu of %s",
 		    (ull)(p->src_off + s->off),
-		    (ull)(p->src_off + s->off + s->len - 1), p->src->name);
+		    (ull)(p->src_off + s->off + s->len - 1),
+		    losses_name(p, p->src, n));
 	else
 		print(stderr, "pardd: differs: bytes %llu to %llu of %s, "
 		    "%llu to %llu of %s", (ull)(p->src_off + s->off),
-		    (ull)(p->src_off + s->off + s->len - 1), p->src->name,
-		    (ull)(p->dst_off + s->off),
-		    (ull)(p->dst_off + s->off + s->len - 1), p->dst->name);
+		    (ull)(p->src_off + s->off + s->len - 1),
+		    losses_name(p, p->src, n), (ull)(p->dst_off + s->off),
+		    (ull)(p->dst_off + s->off + s->len - 1),
+		    losses_name(p, p->dst, n));
 }
 
 void
@@ -78,7 +93,7 @@ report_differing(const struct plan *p, struct map *differ)
 
 	while (differ->ready && map_next(differ, s.off + s.len, BAD, &s))
 		if (n++ < RANGES_SHOWN)
-			losses_differing(p, &s);
+			losses_differing(p, &s, n - 1);
 	if (n > RANGES_SHOWN)
 		print(stderr,
 		    "pardd: and %llu more range%s; json= %s all of them",
