@@ -139,6 +139,8 @@ session_finish(struct session *s, struct decision *d, struct outcome *out)
 	if (out->signal == 0)
 		damage_make(&out->damage, plan_first(p), &out->map);
 	outputs_look(&d->outputs, out);
+	if (out->flush.status == 0)
+		decision_reread(d, out);
 	close_ends(s, &closed);
 	if (out->flush.status == 0)
 		out->flush = closed;

@@ -479,6 +479,45 @@ through_partition()
 	return $status
 }
 it "shows what it has written to a disk through a partition that was read before" through_partition
+# parted [OPTION]...: a disk with a partition, and an image for all of it
+parted()
+{
+	"$blocks" make img 4M && truncate -s 4M disk && loop disk "$@" && undo "$tools/part" del "$dev" 1 2>/dev/null &&
+	    "$tools/part" add "$dev" 1 2048 2048 && until_true 20 test -b "${dev}p1"
+}
+read_anew()
+{
+	parted -P && exits 0 "$pardd" if=img of="$dev" "$@" && complete && does_not_say partprobe &&
+	    [[ ! -e /sys/class/block/${dev#/dev/}p1 ]]
+}
+kept_in_kernel="^pardd: note: the kernel still has the partitions that DISK had; to have it read the new table: partprobe DISK\$"
+# A loop device without -P has partitions only by hand, which the kernel keeps.
+kept_anyway()
+{
+	parted && exits 0 "$pardd" if=img of="$dev" "$@" && complete && says "${kept_in_kernel//DISK/"$dev"}" &&
+	    [[ -e /sys/class/block/${dev#/dev/}p1 ]]
+}
+kept_in_use()
+{
+	parted -P && exec 8<"${dev}p1" && exits 0 "$pardd" if=img of="$dev"
+	local status=$?
+	exec 8<&-
+	((status == 0)) && says "${kept_in_kernel//DISK/"$dev"}"
+}
+kept_aside()
+{
+	parted -P && exits 0 "$pardd" if=img of="$dev" count=1024 seek=4096 && complete && does_not_say partprobe &&
+	    exits 0 "$pardd" -d if=img of="$dev" && [[ -e /sys/class/block/${dev#/dev/}p1 ]]
+}
+if [[ ! -e /run/udev/control ]]; then
+	it "has the kernel read the new partition table of a disk" read_anew
+	it "... and of another target" read_anew of=file
+	it "... says what to do if it cannot" kept_anyway
+	it "... or if a partition is in use" kept_in_use
+	it "... not if the table is the same, or of -d" kept_aside
+else
+	skip "udev does it" "has the kernel read the new partition table of a disk"
+fi
 cached()
 {
 	leaves_cache iflag=cached oflag=cached &&

@@ -113,6 +113,7 @@ struct result {			/* the outcome for one target */
 	bool		 unread;	/* verify=: some cannot be read back */
 	bool		 proven;	/* all was checked against digests */
 	bool		 flushed;
+	bool		 stale;		/* the kernel keeps old partitions */
 };
 
 struct outcome {

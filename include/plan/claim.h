@@ -51,4 +51,11 @@ void claims_release(struct claims *);
 void claims_settle(const struct claims *);
 void claims_forget(const struct claims *);
 
+/*
+ * After a copy over the partition table of a disk: have the kernel read the new
+ * one, where no udev does.  All claims are given up for that.  False if the
+ * kernel keeps the partitions that the disk had before.
+ */
+bool claims_reread(struct claims *);
+
 #endif

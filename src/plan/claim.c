@@ -20,6 +20,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -167,4 +170,43 @@ claims_release(struct claims *c)
 	if (c->lock >= 0)
 		close(c->lock);
 	c->lock = -1;
+}
+
+/* A descriptor of that node, which keeps the claim; -1: there is none. */
+static int
+claims_keep(const struct claims *c, dev_t node)
+{
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		if (fstat(c->fd[i], &st) == 0 && st.st_rdev == node)
+			return fcntl(c->fd[i], F_DUPFD_CLOEXEC, 3);
+	return -1;
+}
+
+bool
+claims_reread(struct claims *c)
+{
+	const uint64_t table = UINT64_C(34) * c->plan->dst->geo.block;
+	struct disk_part *part;
+	struct disk d;
+	size_t n;
+	bool read;
+	int fd;
+
+	if (c->n == 0 || c->plan->dst_off >= table ||
+	    access("/run/udev/control", F_OK) == 0 ||
+	    !endpoint_disk(c->plan->dst, &d) || d.node != d.whole)
+		return true;
+	claims_forget(c);
+	fd = claims_keep(c, d.whole);
+	claims_release(c);	/* a partition that is open would keep all */
+	read = fd >= 0 && ioctl(fd, BLKRRPART) == 0;
+	if (fd >= 0)
+		close(fd);
+	if (read || disk_parts(d.whole, &part, &n) != 0)
+		return true;
+	free(part);
+	return n == 0;
 }

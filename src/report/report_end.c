@@ -324,11 +324,13 @@ report_totals(const struct plan *p, struct outcome *out)
 }
 
 static void
-target_end(const struct plan *p, struct outcome *out, int status)
+target_end(const struct plan *p, struct outcome *out, unsigned i)
 {
 	report_said_of_end(p->dst);
-	if (status == STATUS_COMPLETE)
+	if (out->target[i].verdict.status == STATUS_COMPLETE)
 		report_clone_notes(p, out);
+	if (out->target[i].stale)
+		report_stale_note(p);
 }
 
 void
@@ -352,7 +354,7 @@ report_end(const struct plan *p, struct outcome *out)
 			report_said_of_end(p->src);
 		report_damage(p, &out->damage);
 		for (i = 0; (one = plan_each(p, i)) != NULL; i++)
-			target_end(one, out, out->target[i].verdict.status);
+			target_end(one, out, i);
 	}
 	report_next(p, out);
 	report_verdicts(p, out);

@@ -64,8 +64,8 @@ report_unreadable(const struct plan *p, struct outcome *out)
 	}
 	if (n > most)
 		print(stderr, "pardd: %s: unreadable: %llu more range%s, see "
-		    "%s", losses_name(p, p->src, n), (ull)(n - most), n - most == 1 ? "" :
-		    "s", p->opts->map);
+		    "%s", losses_name(p, p->src, n), (ull)(n - most),
+		    n - most == 1 ? "" : "s", p->opts->map);
 }
 
 static void
