@@ -132,6 +132,19 @@ held_at_prompt()
 	    as_it_was && answer yes && holds "$d" 0 0 64k 1
 }
 it "holds the target while it asks" held_at_prompt
+shifted_at_prompt()
+{
+	"$blocks" make src 64k 1 && "$blocks" make disk.img 2M 9 && cp disk.img before && loop disk.img --sizelimit 1M &&
+	    d=$dev && prompt of="$d" && shift_to "$d" 1048576 1048576 || return
+	echo yes >&6
+	wait "$asking"
+	status=$?
+	exec 6>&-
+	[[ $status = 101 ]] && says 'begins at another byte of what lies below it' && cmp disk.img before
+}
+if perl -e 1 2>/dev/null; then
+	it "refuses a loop device that was made to begin elsewhere while it asked" shifted_at_prompt
+fi
 # What an earlier run copied is not about to be lost.
 ask_again()
 {

@@ -362,22 +362,16 @@ another_compared()
 	{ until_true 30 grep -q progress told && exchange; } >/dev/null 2>&1 &
 	copies_at_leisure 69 compare=1 json=told && says 'the medium was changed'
 }
-# shift_to OFFSET LIMIT: $a begins, and ends, elsewhere in its file (LOOP_SET_STATUS64)
-shift_to()
-{
-	perl -e 'open(L, "<", $ARGV[0]) && ioctl(L, 0x4c05, $i = "\0" x 232) or die;
-	    substr($i, 24, 16) = pack("QQ", $ARGV[1], $ARGV[2]); ioctl(L, 0x4c04, $i) or die' "$a" "$@"
-}
 shifted()
 {
 	"$blocks" make a.img 9M 1 && loop a.img --offset 0 --sizelimit 8M && a=$dev &&
-	    midway shift_to 1048576 8388608
+	    midway shift_to "$a" 1048576 8388608
 	copies_at_leisure 69 "$@" && says "$a begins at another byte of what lies below"
 }
 shifted_target()
 {
 	"$blocks" make src 8M 1 && truncate -s 9M a.img && loop a.img --sizelimit 8M && a=$dev || return
-	{ until_true 30 cmp -sn 1M src "$a"; shift_to 1048576 8388608; } >/dev/null 2>&1 &
+	{ until_true 30 cmp -sn 1M src "$a"; shift_to "$a" 1048576 8388608; } >/dev/null 2>&1 &
 	exits 69 "$pardd" if=src of="$a" rate=4M bs=512 bpt=64 "$@" && says "$a begins at another byte"
 }
 if perl -e 1 2>/dev/null; then

@@ -25,12 +25,30 @@ bool below_gone(dev_t node);
  */
 int below_kept(dev_t node, uint64_t end, struct fault *f);
 
+struct below_place {		/* where the first "end" bytes lie */
+	uint64_t end;
+	bool	 known;
+	bool	 members;	/* these are all of those of dm devices */
+	uint64_t exact, plain;	/* numbers, with and without the tables of the
+				 * device mapper */
+};
+
+/*
+ * Note where the first "end" bytes of a device lie.  below_elsewhere tells
+ * whether they have come to lie elsewhere since (1) or not, as far as is known
+ * (0), or returns -1 with errno if that cannot be asked for lack of descriptors
+ * or memory.  It does without the tables, as who is confined must: of a linear
+ * device it sees other members.  Those of multipath and RAID may change while
+ * the bytes stay, and do not count.
+ */
+void below_locate(dev_t node, uint64_t end, struct below_place *);
+int below_elsewhere(dev_t node, const struct below_place *was);
+
 /*
  * Open the file that a loop device, or a partition of one, lies on, even
  * through other loop devices; the descriptor is for queries only.  *start is
- * the byte in the file where the device begins; if there is only a disk below,
- * in that.  Returns -1 if there is no such file, or it cannot be found by its
- * name.
+ * the byte in the file where the device begins.  Returns -1 if there is no such
+ * file, or it cannot be found by its name.
  */
 int below_file(dev_t node, uint64_t *start);
 

@@ -166,6 +166,60 @@ below_kept(dev_t node, uint64_t end, struct fault *f)
 	return failed;
 }
 
+/* Members count by what they are, all else also by the first byte. */
+static uint64_t
+places_sum(const struct stack *s, bool members)
+{
+	static const uint64_t prime = 0x100000001b3;	/* as of FNV-1a */
+	const struct stack_place *p;
+	uint64_t sum = 0xcbf29ce484222325;
+
+	for (p = s->at; p < s->at + s->n; p++)
+		if (!p->somewhere || members) {
+			sum = (sum ^ p->dev) * prime;
+			sum = (sum ^ p->ino) * prime;
+			sum = (sum ^ (p->somewhere ? 0 : p->from)) * prime;
+		}
+	return sum;
+}
+
+void
+below_locate(dev_t node, uint64_t end, struct below_place *at)
+{
+	const struct stack_place *p;
+	struct stack s;
+
+	*at = (struct below_place){ .end = end, .members = true };
+	at->known = stack_of_node(&s, node, end, STACK_TABLES) && s.err == 0;
+	for (p = s.at; p < s.at + s.n; p++)
+		at->members = at->members && !p->somewhere;
+	at->exact = places_sum(&s, false);
+	stack_end(&s);
+	if (at->known) {
+		(void)stack_of_node(&s, node, end, 0);
+		at->known = s.err == 0;
+		at->plain = places_sum(&s, at->members);
+		stack_end(&s);
+	}
+}
+
+int
+below_elsewhere(dev_t node, const struct below_place *was)
+{
+	struct stack s;
+	int is;
+
+	if (!was->known)
+		return 0;
+	stack_begin(&s, 0);
+	stack_add(&s, (struct stack_place){ .dev = node, .to = was->end });
+	stack_down(&s);
+	errno = sysfs_unasked(s.err);
+	is = errno != 0 ? -1 : places_sum(&s, was->members) != was->plain;
+	stack_end(&s);
+	return is;
+}
+
 static int
 below_open_backing(const char *name, const struct stat *is)
 {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "disk/below.h"
 #include "end/backend.h"
 
 enum { PAGE = 4096 };		/* smallest unit of a direct request */
@@ -35,7 +36,7 @@ struct file {
 	atomic_bool	 no_trim;	/* not even by freeing blocks */
 	uint64_t	 length;	/* at the start; no blocks beyond it */
 	uint64_t	 medium;	/* its number, or 0 */
-	uint64_t	 start;		/* of a loop device, in its file */
+	struct below_place place;	/* where its bytes were at the start */
 	uint64_t	 from, to;	/* range of a target file to be
 					 * written */
 	atomic_uint_fast64_t high;	/* a target file ends there or later */
@@ -70,12 +71,6 @@ int file_flush(struct endpoint *, struct fault *);
 
 /* file_kept.c: the number of the medium; 0: unknown, or there is none. */
 uint64_t file_medium(int fd);
-
-/*
- * The byte where a loop device, or a partition of one, begins in its file or
- * disk, even through other loop devices; 0 for other devices.
- */
-uint64_t file_start(int fd);
 
 /* Whether the device, what it lies on, or its medium is gone. */
 bool file_gone(const struct file *);

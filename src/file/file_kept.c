@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "base/status.h"
-#include "disk/below.h"
 #include "disk/disk.h"
 #include "disk/sysfs.h"
 #include "end/reopen.h"
@@ -40,18 +39,6 @@ file_medium(int fd)
 	uint64_t number;
 
 	return ioctl(fd, BLKGETDISKSEQ, &number) == 0 ? number : 0;
-}
-
-uint64_t
-file_start(int fd)
-{
-	uint64_t start = 0;
-	struct stat st;
-	int below = fstat(fd, &st) == 0 ? below_file(st.st_rdev, &start) : -1;
-
-	if (below >= 0)
-		close(below);
-	return start;
 }
 
 /* Opening a drive makes it look for its medium. */
@@ -243,7 +230,7 @@ file_device_kept(const struct endpoint *ep, dev_t node, uint64_t from,
 {
 	const struct file *file = ep->priv;
 	uint64_t start;
-	int fd, block;
+	int fd, block, moved;
 	bool holed;
 
 	if (file_medium(file->plain) != file->medium)
@@ -256,14 +243,15 @@ file_device_kept(const struct endpoint *ep, dev_t node, uint64_t from,
 		    ep->name, block);
 	if (below_kept(node, to, f) != 0)
 		return -1;
-	fd = below_file(node, &start);
-	if (start != file->start) {
-		if (fd >= 0)
-			close(fd);
+	moved = below_elsewhere(node, &file->place);
+	if (moved < 0)
+		return fault_errno(f, errno, "%s: what it lies on, at the end",
+		    ep->name);
+	if (moved > 0)
 		return fault_set(f, status_errno(ENODEV), "%s begins at "
 		    "another byte of what lies below it than when the copy "
-		    "began", ep->name);
-	}
+		    "began, or lies on something else", ep->name);
+	fd = below_file(node, &start);
 	if (fd < 0)
 		return 0;
 	holed = below_holed(ep, file, fd, start + from, start + to, most);

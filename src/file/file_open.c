@@ -95,7 +95,7 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->geo.size = ep->geo.room = (int64_t)bytes;
 	file->align = file->read_align = ep->geo.block;
 	file->medium = file_medium(file->plain);
-	file->start = file_start(file->plain);
+	below_locate(ep->id.node, bytes, &file->place);
 	/* a file system on it may have cached parts */
 	file->cached = ep->spec.role == SOURCE && file->prefer_direct &&
 	    cached_pages(file->plain, 0, 0) != 0;
@@ -255,34 +255,38 @@ file_opened_later(const struct endpoint *ep)
 
 /* Check that the disk was not exchanged while the user was asked. */
 static int
-file_check_medium(const struct endpoint *ep, uint64_t medium, int64_t size,
-    struct fault *f)
+file_check_medium(const struct endpoint *ep, const struct file *was,
+    int64_t size, struct fault *f)
 {
 	const struct file *file = ep->priv;
 
-	if (file->medium == medium && ep->geo.size == size)
-		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s: the medium was changed since "
-	    "it was looked at", ep->name);
+	if (file->medium != was->medium || ep->geo.size != size)
+		return fault_set(f, STATUS_REFUSED, "%s: the medium was "
+		    "changed since it was looked at", ep->name);
+	if (file->place.exact != was->place.exact)
+		return fault_set(f, STATUS_REFUSED, "%s: it begins at another "
+		    "byte of what lies below it than when it was looked at, or "
+		    "lies on something else", ep->name);
+	return 0;
 }
 
 static int
 file_open_writable(struct endpoint *ep, struct file *file, struct fault *f)
 {
 	const struct geometry geo = ep->geo;
-	uint64_t medium = file->medium;
+	const struct file was = *file;
 	int64_t size = ep->lim.part > 0 ? ep->lim.disk_size : geo.size;
-	int plain = file->plain, direct = file->direct, failed;
+	int failed;
 
-	ep->fd = plain;
+	ep->fd = was.plain;
 	file->plain = file->direct = -1;
 	failed = open_fds(ep, file, false, f);
 	ep->fd = -1;
-	close(plain);
-	if (direct >= 0)
-		close(direct);
+	close(was.plain);
+	if (was.direct >= 0)
+		close(was.direct);
 	if (failed == 0)
-		failed = file_check_medium(ep, medium, size, f);
+		failed = file_check_medium(ep, &was, size, f);
 	ep->geo = geo;
 	return failed;
 }

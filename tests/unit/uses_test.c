@@ -315,6 +315,67 @@ lies_on_a_file(void **state)
 }
 
 static void
+lies_elsewhere(void **state)
+{
+	struct below_place was, now;
+	struct node *loop;
+
+	(void)state;
+	two_disks();
+	below_locate(SDA, BLOCK, &was);
+	assert_false(was.known);
+	assert_int_equal(below_elsewhere(SDA, &was), 0);
+	loop = add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
+	has("/sys/block/loop0/loop/offset", "512\n");
+	below_locate(LOOP0, BLOCK, &was);
+	assert_int_equal(below_elsewhere(LOOP0, &was), 0);
+	has("/sys/block/loop0/size", "10\n");	/* shorter, or longer */
+	assert_int_equal(below_elsewhere(LOOP0, &was), 0);
+	has("/sys/block/loop0/loop/offset", "1024\n");
+	assert_int_equal(below_elsewhere(LOOP0, &was), 1);
+	below_locate(LOOP0, BLOCK, &now);
+	assert_true(now.exact != was.exact);
+	has("/sys/block/loop0/loop/offset", "512\n");
+	loop->on = "/dev/sdb";
+	assert_int_equal(below_elsewhere(LOOP0, &was), 1);
+	loop->on = "/dev/sda";
+	world.failing = 1;
+	world.err = EMFILE;
+	assert_int_equal(below_elsewhere(LOOP0, &was), -1);
+	assert_int_equal(errno, EMFILE);
+}
+
+/* Of a linear volume, what is behind the range does not matter. */
+static void
+lies_in_another_volume(void **state)
+{
+	struct below_place was, now;
+
+	(void)state;
+	two_disks();
+	add_disk("virtual", "dm-0", DM0, 200);
+	add_node("mapper/control", makedev(10, 236), 0);
+	has("/sys/block/dm-0/slaves/sda/dev", "8:0\n");
+	world.table = "0 100 linear 8:0 150\n";
+	below_locate(DM0, 50 * BLOCK, &was);
+	assert_true(was.members);
+	world.table = "0 100 linear 8:0 150\n100 100 linear 8:16 0\n";
+	below_locate(DM0, 50 * BLOCK, &now);
+	assert_true(now.exact == was.exact);
+	world.table = "0 100 linear 8:0 151\n";
+	below_locate(DM0, 50 * BLOCK, &now);
+	assert_true(now.exact != was.exact);
+	assert_int_equal(below_elsewhere(DM0, &was), 0);	/* not seen */
+	has("/sys/block/dm-0/slaves/sda/dev", "8:16\n");
+	assert_int_equal(below_elsewhere(DM0, &was), 1);
+	world.table = "0 100 multipath 8:16 8:0\n";
+	below_locate(DM0, 50 * BLOCK, &was);
+	assert_false(was.members);
+	has("/sys/block/dm-0/slaves/sda/dev", "8:0\n");
+	assert_int_equal(below_elsewhere(DM0, &was), 0);
+}
+
+static void
 counts_writes(void **state)
 {
 	(void)state;
@@ -657,6 +718,8 @@ main(void)
 		WORLD(is_kept_by_many),
 		WORLD(is_kept_by_members),
 		WORLD(lies_on_a_file),
+		WORLD(lies_elsewhere),
+		WORLD(lies_in_another_volume),
 		WORLD(counts_writes),
 		WORLD(sees_that_its_file_was_written),
 		WORLD(visits_each),
