@@ -32,7 +32,7 @@ TRIED = $(or $(VARIANTS),plain $(SANITIZED))
 # As many jobs as processors, where -j does not say otherwise.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-first := check check-long prove check-rbd check-scsi demo pictures lint bench \
+first := check check-short check-long prove check-rbd check-scsi demo pictures lint bench \
     bench-scsi coverage mutants clean mostlyclean distclean maintainer-clean \
     deb rpm help
 
@@ -187,18 +187,26 @@ $(CONFIG)/config.mk: configure
 
 # --- trying -----------------------------------------------------------------
 
-.PHONY: check check-long check-short prove tried check-rbd check-scsi demo \
+.PHONY: check check-long check-short prove tried tried-short check-rbd check-scsi demo \
     pictures bench bench-scsi portability coverage mutants fuzz
 check:
+	@echo 'All tests: ten minutes on two cores.  As root this installs what is missing' \
+	    'of some 150 Debian packages; make check-short takes a minute, and 30.'
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
 
 check-long prove: export LONG = 1
 check-long prove: check
 
-# For who builds a package: installs nothing, needs no root, and takes a minute.
+# A minute: without devices, guests and sanitizers.  Packages are built with the
+# second, which installs nothing and needs no root.
 SHORT = $(notdir $(UNIT:.c=)) copy.t hash.t limits.t mapfile.t opts.t stream.t
-check-short: $(BUILD)/all tools
+check-short:
+	@echo 'The short tests: a minute.  As root this installs what is missing of some' \
+	    '30 Debian packages; make check has all tests.'
+	@tests/setup build short
+	@$(MAKE) $(PARALLEL) tried-short
+tried-short: $(BUILD)/all tools
 	@BUILD=$(BUILD) VARIANTS=plain tests/run $(SHORT)
 
 tried: trial
@@ -398,7 +406,7 @@ distclean maintainer-clean: clean
 help:
 	@echo 'make              build $(BUILD)/pardd'
 	@echo 'make check        run the tests; as root they try devices too'
-	@echo 'make check-short  a minute of them, with nothing installed'
+	@echo 'make check-short  a minute of them, with few packages installed'
 	@echo 'make check-long   (or prove) the tests that take longer as well'
 	@echo 'make check-rbd    the tests that need a Ceph cluster, which is started'
 	@echo 'make check-scsi   the tests that need SCSI disks, in a guest'
