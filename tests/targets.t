@@ -199,8 +199,9 @@ differs()
 	    says '^pardd: b: byte [0-9]+ is not what was written there; continuing$' &&
 	    all_but_b '65536 bytes in 1 range of b are not what was written there' &&
 	    jq -es -f "$schema" j >/dev/null && jq -e 'select(.event == "result") |
-	    .verified and (.targets | map(.verified) == [true, false, true]) and
-	    (.targets[1].mismatch | length == 1)' j >/dev/null
+	    (.verified | not) and (.targets | map(.verified) == [true, false, true]) and
+	    (.targets[1].mismatch | length == 1) and (.mismatch | map(.offset)) == (.targets[1].mismatch | map(.offset)) and
+	    (.reasons == .targets[1].reasons) and (.reasons | map([.kind, .end, .bytes]) == [["differs", "b", 65536]])' j >/dev/null
 }
 it "tells of one that keeps something else" differs
 by_source()

@@ -97,7 +97,7 @@ struct reason {
 	int		 status;	/* of a run with no other reason: from
 					 * an errno, sense data or a signal */
 	const struct endpoint *end;	/* that it concerns, or NULL */
-	uint64_t	 bytes, ranges;	/* or 0 */
+	int64_t		 bytes, ranges;	/* or -1: it is no matter of them */
 	const struct fault *fault;	/* in whose words, or NULL */
 };
 

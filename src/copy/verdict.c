@@ -17,16 +17,16 @@ reason_add(struct verdict *v, enum why kind, int status,
     const struct fault *f)
 {
 	v->why[v->n++] = (struct reason){ .kind = kind, .status = status,
-		.fault = f };
+		.bytes = -1, .ranges = -1, .fault = f };
 }
 
 /* A reason in numbers, about an end or NULL. */
 static void
 reason_count(struct verdict *v, enum why kind, int status,
-    const struct endpoint *end, uint64_t bytes, uint64_t ranges)
+    const struct endpoint *end, uint64_t bytes, int64_t ranges)
 {
 	v->why[v->n++] = (struct reason){ .kind = kind, .status = status,
-		.end = end, .bytes = bytes, .ranges = ranges };
+		.end = end, .bytes = (int64_t)bytes, .ranges = ranges };
 }
 
 const struct reason *
@@ -85,21 +85,21 @@ reasons_to_end(struct verdict *v, const struct plan *p,
 
 	if (lost > 0)
 		reason_count(v, WHY_UNREADABLE, STATUS_UNREADABLE, p->src,
-		    lost, t->bad_ranges);
+		    lost, (int64_t)t->bad_ranges);
 	if (fault->status != 0)
 		reason_add(v, WHY_FAULT, fault->status, fault);
 	else if (p->counted && t->end < p->length)
-		reason_count(v, WHY_SHORT, STATUS_SHORT, p->src, t->end, 0);
+		reason_count(v, WHY_SHORT, STATUS_SHORT, p->src, t->end, -1);
 	else if (brought_nothing(p, t))
-		reason_count(v, WHY_EMPTY, STATUS_SHORT, p->dst, 0, 0);
+		reason_count(v, WHY_EMPTY, STATUS_SHORT, p->dst, 0, -1);
 	if (out->signal != 0)
 		reason_add(v, WHY_SIGNAL, STATUS_SIGNAL + out->signal, NULL);
 	if (t->untried > 0 && (p->opts->rescue & RESCUE_NOSWEEP) != 0)
 		reason_count(v, WHY_UNSWEPT, STATUS_UNREADABLE, p->src,
-		    t->untried, 0);
+		    t->untried, -1);
 	else if (t->untried > 0)
 		reason_count(v, WHY_UNTRIED, STATUS_FILE, p->src, t->untried,
-		    0);
+		    -1);
 }
 
 /* What is not as it was written, or as the other end. */
@@ -115,13 +115,14 @@ reasons_that_differ(struct verdict *v, const struct plan *p,
 	if (r->differ.ready)
 		t = map_totals(&r->differ);
 	if (verify && whole && !r->proven && (t.bad == 0 || out->signal != 0))
-		reason_count(v, WHY_UNVERIFIED, STATUS_MISMATCH, p->dst, 0, 0);
+		reason_count(v, WHY_UNVERIFIED, STATUS_MISMATCH, p->dst,
+		    NOWHERE, -1);
 	if (t.bad > 0)
 		reason_count(v, WHY_DIFFERS, STATUS_MISMATCH, verify ? p->dst :
-		    NULL, t.bad, t.bad_ranges);
+		    NULL, t.bad, (int64_t)t.bad_ranges);
 	else if (out->longer != NULL)
 		reason_count(v, WHY_LONGER, STATUS_MISMATCH, out->longer,
-		    out->tally.verified, 0);
+		    out->tally.verified, -1);
 }
 
 /* What is not as it was expected to be. */

@@ -62,7 +62,7 @@ words_unread(const struct words *w)
 {
 	const struct reason *r = verdict_reason(w->v, WHY_UNREADABLE);
 
-	return r != NULL ? r->bytes : 0;
+	return r != NULL ? (ull)r->bytes : 0;
 }
 
 /* The other end of a comparison has more. */

@@ -23,6 +23,7 @@ struct ending {
 	bool		 flushed, verified;
 	const struct hash *hash;
 	unsigned	 confined;	/* enum confined */
+	const struct verdict *why;	/* whose status it is; NULL: refused */
 };
 
 static const char *
@@ -84,6 +85,34 @@ result_confined(unsigned holds)
 	return list;
 }
 
+/* Why not all was done. */
+static json_t *
+result_reasons(const struct verdict *v)
+{
+	static const char *const kinds[] = {
+		[WHY_LEFT] = "left", [WHY_SIGNAL] = "signal",
+		[WHY_FAULT] = "fault", [WHY_SHORT] = "short",
+		[WHY_EMPTY] = "empty", [WHY_FLUSH] = "not_flushed",
+		[WHY_UNSWEPT] = "not_swept", [WHY_UNTRIED] = "not_tried",
+		[WHY_UNSAVED] = "map_not_saved",
+		[WHY_UNVERIFIED] = "not_verified", [WHY_DIFFERS] = "differs",
+		[WHY_LONGER] = "longer", [WHY_UNREADABLE] = "unreadable",
+		[WHY_CHECKSUM] = "checksum", [WHY_DIGEST] = "digest",
+		[WHY_UNRECORDED] = "not_recorded" };
+	json_t *list = json_array();
+	const struct reason *r;
+
+	for (r = v->why; r < v->why + v->n; r++)
+		list = value_append(list, json_pack("{s:s, s:i, s:o, s:o, s:o, "
+		    "s:o}", "kind", kinds[r->kind], "status", r->status,
+		    "end", value_text(r->end == NULL ? NULL : r->end->name),
+		    "bytes", value_amount(r->bytes),
+		    "ranges", value_amount(r->ranges),
+		    "message", value_text(r->fault == NULL ? NULL :
+		    r->fault->text)));
+	return list;
+}
+
 /* The common part of result and journal. */
 static json_t *
 result_ending(const struct events *ev, const char *event,
@@ -95,6 +124,8 @@ result_ending(const struct events *ev, const char *event,
 	    "message", value_text(e->message),
 	    "signal", value_amount(e->signal > 0 ? e->signal : -1));
 
+	o = value_set(o, "reasons", e->why != NULL ? result_reasons(e->why) :
+	    json_array());
 	o = value_merge(o, event_counts(&e->tally));
 	return value_merge(o,
 	    json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
@@ -202,13 +233,26 @@ result_mismatch(const struct plan *p, struct map *differ)
 	return list;
 }
 
+/* What differs at any target; nothing if memory is short. */
 static void
 list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 {
-	if (ev->json.fd < 0 || out->abandoned || !out->target[0].differ.ready)
+	struct map any, *one;
+	struct seg s;
+	unsigned i;
+
+	if (ev->json.fd < 0 || out->abandoned ||
+	    map_init(&any, INT64_MAX, 1, 0) != 0)
 		return;
+	for (i = 0; i < out->targets; i++) {
+		one = &out->target[i].differ;
+		s = (struct seg){ .off = 0 };
+		while (one->ready && map_next(one, s.off + s.len, BAD, &s))
+			map_set(&any, s.off, s.len, BAD);
+	}
 	json_decref(ev->mismatch);
-	ev->mismatch = result_mismatch(p, &out->target[0].differ);
+	ev->mismatch = result_mismatch(p, &any);
+	map_free(&any);
 }
 
 /* Whether a target was read back, and holds what was written. */
@@ -217,6 +261,22 @@ result_verified(struct result *r)
 {
 	return r->proven && (!r->differ.ready ||
 	    map_totals(&r->differ).bad == 0);
+}
+
+/* What is so of the run if it is so of each target. */
+static void
+result_of_all(struct ending *e, struct outcome *out)
+{
+	unsigned i;
+
+	e->flushed = e->verified = true;
+	e->why = &out->target[0].verdict;
+	for (i = 0; i < out->targets; i++) {
+		e->flushed &= out->target[i].flushed;
+		e->verified &= result_verified(&out->target[i]);
+		if (e->why->n == 0)
+			e->why = &out->target[i].verdict;
+	}
 }
 
 /* Add the result of each target. */
@@ -233,10 +293,11 @@ judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
 		verdict_words_of(&v, p, out, i);
 		o = value_merge(json_array_get(ev->targets, i) == NULL ? NULL :
 		    json_incref(json_array_get(ev->targets, i)),
-		    json_pack("{s:i, s:s, s:o, s:o, s:b, s:b, s:o}",
+		    json_pack("{s:i, s:s, s:o, s:o, s:o, s:b, s:b, s:o}",
 		    "status", v.status,
 		    "verdict", result_verdict(v.status, true),
 		    "message", value_text(v.text),
+		    "reasons", result_reasons(&one->verdict),
 		    "bytes_written", value_count(tee_written(p->dst, i)),
 		    "flushed", one->flushed, "verified",
 		    result_verified(one),
@@ -253,10 +314,10 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 	struct ending e = { .status = out->status, .signal = out->signal,
 		.verdict = result_verdict(out->status, true),
 		.message = v.text, .tally = out->tally,
-		.damage = &out->damage, .flushed = out->target[0].flushed,
-		.verified = result_verified(&out->target[0]),
-		.hash = p->hash, .confined = p->confined };
+		.damage = &out->damage, .hash = p->hash,
+		.confined = p->confined };
 
+	result_of_all(&e, out);
 	if (ev->json.fd >= 0 || ev->log.fd >= 0)
 		verdict_words(&v, p, out);
 	list_mismatch(ev, p, out);

@@ -50,10 +50,21 @@ def hash: holds({
 	    "blake2b512", "sha3-256", "xxh128"])),
 	digest: (.digest | maybe(text and test("^[0-9a-f]+$"))),
 	expected: (.expected | maybe(text and test("^[0-9a-fA-F]+$")))});
+# In order of precedence: the status is that of the first that there is.
+def kinds: ["left", "signal", "fault", "short", "empty", "not_flushed",
+	"not_swept", "not_tried", "map_not_saved", "not_verified", "differs",
+	"longer", "unreadable", "checksum", "digest", "not_recorded"];
+def reason: holds({kind: (.kind | word(kinds)),
+	status: (.status | count and . > 0 and . < 256),
+	end: (.end | maybe(text)), bytes: (.bytes | maybe(count)),
+	ranges: (.ranges | maybe(count)), message: (.message | maybe(text))});
+def judged: . as $r | kinds | map(. as $k | $r[] | select(.kind == $k)) |
+	first | .status // 0;
 def ending: moved + {status: (.status | count and . < 256),
 	verdict: (.verdict | word(["complete", "unreadable", "mismatch",
 	    "short", "not_flushed", "stopped", "refused", "usage"])),
 	message: (.message | text), signal: (.signal | maybe(count)),
+	reasons: (.reasons | list(reason)),
 	bytes_holes: (.bytes_holes | count),
 	bytes_zeroed: (.bytes_zeroed | count),
 	bytes_shared: (.bytes_shared | count),
@@ -70,6 +81,7 @@ def several(f): if has("targets") then
 	{targets: (.targets | length > 1 and list(f))} else {} end;
 def outcome: holds({end: (.end | side), status: (.status | count),
 	verdict: (.verdict | text), message: (.message | text),
+	reasons: (.reasons | list(reason)),
 	bytes_written: (.bytes_written | count), flushed: (.flushed | flag),
 	verified: (.verified | flag), mismatch: (.mismatch | list(place))});
 
@@ -198,5 +210,9 @@ else
 	want(($r.status | verdict_of) as $v | if $v != null then
 	    $r.verdict == $v else $r.verdict | word(["stopped", "refused"])
 	    end; "verdict") |
+	want($r.verdict | word(["refused", "usage"]) or
+	    ($r.reasons | judged) == $r.status; "reasons") |
+	want($r.targets // [] | all((.reasons | judged) == .status);
+	    "reasons of a target") |
 	want(($r.signal == null) or $r.status == $r.signal + 128; "signal")
 end | true
