@@ -8,11 +8,19 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <jansson.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "../../src/html/report_data.h"
+#include "base/escape.h"
 #include "base/status.h"
 #include "part/used.h"
+#include "record/events.h"
+#include "report/report.h"
+#include "said.h"
 #include "copy/verdict.h"
 
 #define BLOCK	((uint64_t)512)
@@ -35,7 +43,7 @@ set_up(void **state)
 	dst = (struct endpoint){ .name = "there", .geo.size = LENGTH,
 		.is.durable = true };
 	p = (struct plan){ .opts = &o, .src = &src, .dst = &dst, .bs = BLOCK,
-		.block = BLOCK, .length = LENGTH };
+		.block = BLOCK, .length = LENGTH, .pad = 1, .grain = BLOCK };
 	used = (struct used){ .leaves = true, .n = 1, .frees = 1,
 		.bytes_free = LENGTH, .length = (uint64_t)4 * LENGTH };
 	target = (struct result){ .unread = false };
@@ -417,6 +425,197 @@ takes_the_status_of_the_first_reason(void **state)
 		}
 }
 
+/* ------------------------------------------------------- text, JSON and page */
+
+static uint64_t dice = 20261127;
+
+/* True once in n times. */
+static bool
+chance(unsigned n)
+{
+	dice = dice * UINT64_C(6364136223846793005) + 1;
+	return (dice >> 33) % n == 0;
+}
+
+static void
+fault_by_chance(struct fault *f, int status, const char *text)
+{
+	f->status = 0;
+	if (chance(4))
+		fault_set(f, status, "%s", text);
+}
+
+static void
+outcome_by_chance(void)
+{
+	p.work = chance(2) ? WORK_COPY : chance(2) ? WORK_RESCUE : chance(2) ?
+	    WORK_COMPARE : WORK_CHECK;
+	o.verify = p.work == WORK_COPY && chance(2);
+	o.sync = !chance(3);
+	o.retries = chance(2);
+	o.rescue = p.work == WORK_RESCUE && chance(3) ? RESCUE_NOSWEEP : 0;
+	dst.is.durable = !chance(3);
+	src.is.piped = chance(3);
+	out.signal = chance(4) ? SIGINT : 0;
+	fault_by_chance(&out.fault, STATUS_MEDIUM, "torn <here>");
+	fault_by_chance(&out.flush, STATUS_FILE, "there: flush");
+	fault_by_chance(&out.outputs, STATUS_ERRNO, "no \"room\" & more");
+	if (p.work == WORK_RESCUE)
+		fault_by_chance(&out.unsaved, STATUS_FILE, "full");
+	if (chance(3))
+		lost(BLOCK, BLOCK, BAD);
+	if (p.work == WORK_RESCUE && chance(3))
+		lost(8 * BLOCK, BLOCK, UNTRIMMED);
+	if (chance(4))
+		lost(16 * BLOCK, BLOCK, UNTRIED);
+	if (chance(5))
+		map_end(&out.map, 0);
+	p.counted = chance(3);
+	target.proven = chance(2);
+	target.unread = chance(2);
+	if (chance(3))
+		differs(0, BLOCK);
+	out.longer = p.work == WORK_COMPARE && chance(3) ? &dst : NULL;
+	out.abandoned = chance(8);
+	out.again = out.abandoned && out.signal != 0 && chance(2) ? SIGTERM : 0;
+	out.stuck = out.abandoned && out.fault.status != 0 && chance(2);
+	if (out.abandoned && out.signal + out.fault.status == 0)
+		out.signal = SIGTERM;
+}
+
+/* The same, by what the manual says. */
+static int
+status_by_manual(void)
+{
+	struct map_totals t = map_totals(&out.map);
+	uint64_t bad = map_totals(&target.differ).bad;
+
+	if (out.signal != 0 && !(out.abandoned && out.stuck &&
+	    out.again == 0))
+		return STATUS_SIGNAL + out.signal;
+	if (out.fault.status != 0)
+		return out.fault.status;
+	if ((p.counted && t.end < p.length) || (src.is.piped && t.end == 0 &&
+	    !p.counted && p.work != WORK_COMPARE))
+		return STATUS_SHORT;
+	if (out.flush.status != 0)
+		return STATUS_NOT_FLUSHED;
+	if (t.untried > 0)
+		return o.rescue != 0 ? STATUS_UNREADABLE : STATUS_FILE;
+	if (out.unsaved.status != 0)
+		return out.unsaved.status;
+	if (bad > 0 || out.longer != NULL || (o.verify && !target.proven))
+		return STATUS_MISMATCH;
+	return t.bad + t.failed > 0 ? STATUS_UNREADABLE : out.outputs.status;
+}
+
+static void
+is_said_in_text(const char *text)
+{
+	char want[sizeof(struct fault) + 10];
+	const char *all = out.abandoned ? SAID(report_abandoned(&p, &out)) :
+	    SAID(report_end(&p, &out));
+	size_t n = (size_t)snprintf(want, sizeof(want), "pardd: %s\n", text);
+
+	assert_true(strlen(all) >= n);
+	assert_string_equal(all + strlen(all) - n, want);
+}
+
+/* The status is that of the first reason by the order of the manual. */
+static int
+status_in_json(const json_t *reasons)
+{
+	static const char *const kinds[] = { "left", "signal", "fault",
+		"short", "empty", "not_flushed", "not_swept", "not_tried",
+		"map_not_saved", "not_verified", "differs", "longer",
+		"unreadable", "checksum", "digest", "not_recorded" };
+	json_t *r;
+	size_t i, k;
+
+	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		json_array_foreach(reasons, i, r)
+			if (strcmp(json_string_value(json_object_get(r,
+			    "kind")), kinds[k]) == 0)
+				return (int)json_integer_value(
+				    json_object_get(r, "status"));
+	return 0;
+}
+
+static void
+is_said_in_json(const struct fault *v, const char *path)
+{
+	struct events ev;
+	struct fault f;
+	json_t *line;
+
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(events_open(&ev, &o, &f), 0);
+	ev.source = json_null();
+	ev.target = json_null();
+	events_result(&ev, &p, &out);
+	events_close(&ev);
+	line = json_load_file(path, 0, NULL);
+	assert_non_null(line);
+	assert_string_equal(json_string_value(json_object_get(line,
+	    "message")), v->text);
+	assert_int_equal(json_integer_value(json_object_get(line, "status")),
+	    v->status);
+	assert_int_equal(status_in_json(json_object_get(line, "reasons")),
+	    v->status);
+	json_decref(line);
+}
+
+static void
+is_said_in_page(const struct fault *v)
+{
+	static struct report_data d;
+	static char want[8 << 10];
+	FILE *text = fmemopen(want, sizeof(want), "w");
+	size_t size;
+	char *page;
+	FILE *to = open_memstream(&page, &size);
+
+	d = (struct report_data){ .p = &p, .out = &out, .length = LENGTH };
+	assert_true(text != NULL && to != NULL);
+	fprintf(text, "<p class=\"verdict %s\">", v->status == 0 ? "good" :
+	    "ill");
+	escape_markup(text, v->text, sizeof(v->text));
+	fputs("</p>\n", text);
+	fclose(text);
+	report_html(to, &d);
+	fclose(to);
+	assert_non_null(strstr(page, want));
+	free(page);
+}
+
+static void
+says_the_same_everywhere(void **state)
+{
+	char path[] = "/tmp/pardd-unit.XXXXXX";
+	struct fault f;
+	int fd = mkstemp(path), i;
+
+	assert_true(fd >= 0);
+	close(fd);
+	for (i = 0; i < 1000; i++) {
+		assert_int_equal(set_up(state), 0);
+		o.json = path;
+		outcome_by_chance();
+		verdict_make(&p, &out);
+		verdict_words(&f, &p, &out);
+		assert_int_equal(f.status, status_by_manual());
+		assert_int_equal(out.status, f.status);
+		assert_int_equal(strncmp(f.text, "complete", 8) == 0,
+		    f.status == 0);
+		is_said_in_text(f.text);
+		is_said_in_json(&f, path);
+		is_said_in_page(&f);
+		tear_down(state);
+	}
+	unlink(path);
+	set_up(state);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -436,6 +635,7 @@ main(void)
 		UNIT(puts_a_signal_first),
 		UNIT(leaves_who_does_not_answer),
 		UNIT(takes_the_status_of_the_first_reason),
+		UNIT(says_the_same_everywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
