@@ -218,6 +218,41 @@ it "... and back" logical 4096 512 96M
 it "cuts an extended partition on a smaller disk" logical 512 512 33M
 it "gives an MBR another signature" logical 512 512 64M new
 it "makes a table for each of several targets" several
+remains()
+{
+	whole a 512 40M && a=$dev && whole b 512 64M && exits 0 "$pardd" if="$a" of="$dev" &&
+	    says "^pardd: note: after the copy $dev still has the backup of another GPT at its end; rest=zero" &&
+	    exits 0 "$pardd" if="$a" of="$dev" rest=zero && does_not_say 'still has' && says ', rest zeroed$' &&
+	    says '^81920\+0 records out' && cmp -i "$((40 << 20)):0" -n "$((24 << 20))" b /dev/zero
+}
+remains_not()
+{
+	whole a 512 40M && a=$dev && whole b 512 64M && exits 0 "$pardd" if="$a" of="$dev" table=fix &&
+	    does_not_say 'still has' && whole c 512 40M && exits 0 "$pardd" if="$a" of="$dev" && does_not_say 'still has'
+}
+both()
+{
+	whole a 512 40M && a=$dev && whole b 512 64M && exits 0 "$pardd" if="$a" of="$dev" table=fix rest=trim verify=1 &&
+	    says 'complete, flushed, verified, table moved, rest trimmed$' && sync "$dev" && sound "$dev" &&
+	    table_like "$a" "$dev"
+}
+no_rest()
+{
+	disk_of b 8M 512 && head -c 1M /dev/urandom >a && cp b old && exits 1 "$pardd" if=a of=x rest=zero &&
+	    says 'rest= clears a device' && [[ ! -e x ]] && head -c 1M a | exits 1 "$pardd" of="$dev" rest=zero && cmp b old
+}
+# those that a target drops, as when the source ends early, are left alone
+cut_short()
+{
+	whole b 512 64M && cp b old && head -c 8M /dev/urandom >a &&
+	    exits 3 with_faults "on=$PWD/a op=read at=4194304+512 fail=EIO" "$pardd" if=a of="$dev" rest=zero engine=threads &&
+	    cmp -i $((8 << 20)) b old
+}
+it "tells what an older use has left behind the copy, and clears it with rest=zero" remains
+it "... but not what it writes itself, or where nothing is left" remains_not
+it "clears and moves the table in one run" both
+it "clears devices only, and after a copy of a known length" no_rest
+it "clears nothing after a copy that stopped" cut_short
 it "is for whole disks" usage table= if=/dev/zero of=x table=fix skip=1
 it "... and no stream" eval 'head -c 1M /dev/zero | exits 1 "$pardd" of=x table=fix && says "table= is for the clone"'
 only plain

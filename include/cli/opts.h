@@ -106,6 +106,12 @@ enum table_word {		/* of table= */
 	TABLE_WORD_NEW = 1 << 1,
 };
 
+enum rest_word {		/* of rest= */
+	REST_KEEP = 0,
+	REST_ZERO = 1 << 0,
+	REST_TRIM = 1 << 1,
+};
+
 enum show {			/* of status= */
 	SHOW_NONE = 1 << 0,
 	SHOW_NOXFER = 1 << 1,

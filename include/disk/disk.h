@@ -18,6 +18,7 @@ struct disk {
 	uint64_t start, length;	/* bytes; position on the whole disk */
 	uint32_t logical, physical;	/* block sizes in bytes */
 	bool	 rotates, removable;
+	bool	 discards;	/* blocks can be freed */
 	char	 name[256], whole_name[256];	/* sda1, sda */
 	char	 vendor[32], model[64];	/* "" if unknown */
 	char	 serial[256], wwn[320];	/* untruncated, or "" */

@@ -37,6 +37,11 @@ int view_open(struct view *, struct endpoint *);
  */
 int view_rescued(struct view *, struct endpoint *ep,
     const struct endpoint *whole, struct map *map);
+/*
+ * The same for an end that is to be overwritten: zeros, but for what view_fill
+ * reads.
+ */
+int view_bare(struct view *, struct endpoint *ep);
 void view_close(struct view *);
 
 /*

@@ -102,4 +102,10 @@ void parts_volume(struct endpoint *, uint64_t off, uint64_t length,
 size_t parts_signs(struct endpoint *, uint64_t from, uint64_t to,
     struct sign **sign);
 
+/*
+ * The same for what is found on a whole end once everything before "from" has
+ * been overwritten: signatures near its end, and the backup of a GPT.
+ */
+size_t parts_remains(struct endpoint *, uint64_t from, struct sign **sign);
+
 #endif

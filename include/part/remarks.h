@@ -66,6 +66,8 @@ struct remarks {
 	bool	 backup_astray;	/* its backup GPT is not at its end */
 	uint32_t table_sector;	/* sector size of its table, if that of */
 				/* the target differs; else 0 */
+	struct sign *rest;	/* what is still found behind the copy */
+	size_t	 rests;
 	struct sign *sign;	/* what will be overwritten */
 	size_t	 signs;
 };

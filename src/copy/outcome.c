@@ -20,6 +20,7 @@ phase_name(enum phase phase)
 		[PHASE_VERIFYING] = "verifying",
 		[PHASE_REPAIRING] = "repairing",
 		[PHASE_COMPARING] = "comparing",
+		[PHASE_CLEARING] = "clearing the rest",
 	};
 
 	return names[phase];

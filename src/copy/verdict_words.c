@@ -12,6 +12,7 @@
 #include "base/libc.h"
 #include "base/status.h"
 #include "copy/ranges.h"
+#include "copy/rest.h"
 #include "digest/hash.h"
 #include "map/map.h"
 #include "part/clone_table.h"
@@ -446,6 +447,9 @@ words_complete(struct words *w)
 		    (o->sync != 0 || !p->dst->is.durable) ? ", verified" : "");
 	if (p->dst->is.durable && o->sync != 0 && clone_table_moves(p))
 		words_add(w, ", table moved");
+	if (p->opts->rest != 0 && rest_length(p) > 0)
+		words_add(w, (p->opts->rest & REST_TRIM) != 0 ?
+		    ", rest trimmed" : ", rest zeroed");
 	words_within(w);
 	words_changed(w);
 	words_without(w);

@@ -293,6 +293,7 @@ ask_kind(int whole, struct disk *d, const char *path)
 	    "queue/physical_block_size");
 	d->rotates = sysfs_number(whole, "queue/rotational") != 0;
 	d->removable = sysfs_number(whole, "removable") != 0;
+	d->discards = sysfs_number(whole, "queue/discard_max_bytes") != 0;
 	ask_bus(whole, d);
 	ask_generic(whole, d);
 	set_transport(d, path);

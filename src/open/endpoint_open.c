@@ -228,6 +228,13 @@ open_name(struct endpoint *ep, bool look, struct fault *f)
 	    endpoint_open_named(ep, look, f);
 }
 
+/* rest=trim: a device that makes zeros may free the blocks. */
+static unsigned
+target_flags(const struct opts *o)
+{
+	return o->oflag | ((o->rest & REST_TRIM) != 0 ? FLAG_TRIM : 0);
+}
+
 static struct end_spec
 spec_of(const struct opts *o, enum role role, unsigned flags)
 {
@@ -327,7 +334,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 {
 	*ep = role == SOURCE ?
 	    endpoint_unopened(spec_of(o, SOURCE, o->iflag), o->input) :
-	    endpoint_unopened(spec_of(o, TARGET, o->oflag), o->output);
+	    endpoint_unopened(spec_of(o, TARGET, target_flags(o)), o->output);
 	ep->spec.bitmap = role == SOURCE ? o->bitmap : NULL;
 	ep->spec.since = role == SOURCE ? o->since : NULL;
 	return endpoint_open_found(ep, look, f);
@@ -337,7 +344,7 @@ int
 endpoint_open_target(struct endpoint *ep, const struct opts *o,
     const char *name, bool look, struct fault *f)
 {
-	*ep = endpoint_unopened(spec_of(o, TARGET, o->oflag), name);
+	*ep = endpoint_unopened(spec_of(o, TARGET, target_flags(o)), name);
 	return endpoint_open_found(ep, look, f);
 }
 

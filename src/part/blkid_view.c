@@ -149,19 +149,36 @@ make_sparse(struct view *v)
 	return v->fd < 0 || ftruncate(v->fd, (off_t)v->size) != 0 ? errno : 0;
 }
 
-int
-view_rescued(struct view *v, struct endpoint *ep, const struct endpoint *whole,
-    struct map *map)
+/* A file in memory in the place of the contents of an end. */
+static int
+view_empty(struct view *v)
 {
-	*v = (struct view){ .ep = ep, .fd = -1, .sparse = true, .from = -1,
-		.size = (uint64_t)whole->geo.size, .sector = whole->geo.block,
-		.filled = map_totals(map).end, .map = map };
-	if (!endpoint_probed(ep)) {
-		v->from = endpoint_view(ep, &v->cached);
+	v->fd = v->from = -1;
+	v->sparse = true;
+	if (!endpoint_probed(v->ep)) {
+		v->from = endpoint_view(v->ep, &v->cached);
 		if (v->from < 0)
 			return errno;
 	}
 	return make_sparse(v);
+}
+
+int
+view_rescued(struct view *v, struct endpoint *ep, const struct endpoint *whole,
+    struct map *map)
+{
+	*v = (struct view){ .ep = ep, .size = (uint64_t)whole->geo.size,
+		.sector = whole->geo.block, .filled = map_totals(map).end,
+		.map = map };
+	return view_empty(v);
+}
+
+int
+view_bare(struct view *v, struct endpoint *ep)
+{
+	*v = (struct view){ .ep = ep, .size = (uint64_t)ep->geo.size,
+		.sector = ep->geo.block, .filled = (uint64_t)ep->geo.size };
+	return view_empty(v);
 }
 
 int

@@ -364,6 +364,19 @@ slip_make(struct remarks *found, const struct plan *p, struct lookup *src)
 		found->slip = SLIP_NESTED;
 }
 
+/* What an older use of the target has left behind the copy. */
+static void
+rest_make(struct remarks *found, const struct plan *p, uint64_t to)
+{
+	size_t i, n = 0;
+
+	found->rests = parts_remains(p->dst, to, &found->rest);
+	for (i = 0; i < found->rests; i++)	/* table= writes another one */
+		if (p->table == NULL || strcmp(found->rest[i].type, "gpt") != 0)
+			found->rest[n++] = found->rest[i];
+	found->rests = n;
+}
+
 void
 remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 {
@@ -393,6 +406,9 @@ remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 	if ((thorough || p->dst->is.device) && p->length > 0)
 		found->signs = parts_signs(p->dst, p->dst_off, to,
 		    &found->sign);
+	if (p->dst->is.device && p->bounded && p->length > 0 &&
+	    p->opts->rest == 0)
+		rest_make(found, p, to);
 	slip_make(found, p, &src);
 	table_free(&src);
 	table_free(&dst);
@@ -444,6 +460,8 @@ void
 remarks_free(struct remarks *found)
 {
 	free(found->sign);
-	found->sign = NULL;
+	free(found->rest);
+	found->sign = found->rest = NULL;
+	found->rests = 0;
 	found->signs = 0;
 }

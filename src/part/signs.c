@@ -7,6 +7,8 @@
 #include <bsd/string.h>
 #include <bsd/sys/endian.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "part/blkid_view.h"
@@ -17,6 +19,7 @@ enum {
 	EDGE = 512 << 10,	/* bytes at both ends that may have
 				 * signatures */
 	SIGNS_MOST = 256,	/* of a disk, at most */
+	LARGE_SECTOR = 4096,	/* bytes */
 	AREA_SIGNS = 16,	/* of an area: the whole disk, or a partition */
 };
 
@@ -187,6 +190,44 @@ parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
 			probe_part(&v, &t.part[i], t.sector, &s);
 	}
 	parts_free(&t);
+	view_close(&v);
+	*sign = s.sign;
+	return s.n;
+}
+
+/* The backup of a GPT in the last sector. */
+static void
+note_backup(const struct view *v, uint32_t sector, struct signs *s)
+{
+	uint64_t at = v->size - v->size % sector - sector;
+	unsigned char h[8];
+
+	if (s->n < s->room && at >= s->from && view_read(v, at, h, 8) &&
+	    memcmp(h, "EFI PART", 8) == 0)
+		s->sign[s->n++] = (struct sign){ .off = at, .type = "gpt" };
+}
+
+size_t
+parts_remains(struct endpoint *ep, uint64_t from, struct sign **sign)
+{
+	struct signs s = { .room = AREA_SIGNS, .from = from,
+		.to = UINT64_MAX };
+	struct view v = { .fd = -1, .from = -1 };
+	uint64_t edge;
+
+	*sign = NULL;
+	if (!parts_possible(ep) || ep->lim.part > 0 ||
+	    (uint64_t)ep->geo.size <= from)
+		return 0;
+	s.sign = calloc(AREA_SIGNS + 2, sizeof(*s.sign));
+	edge = MIN((uint64_t)ep->geo.size - from, EDGE);
+	if (s.sign != NULL && view_bare(&v, ep) == 0 &&
+	    view_fill(&v, v.size - edge, edge) == 0) {
+		probe_area(&v, 0, v.size, parts_sector_of(&v), false, &s);
+		s.room = AREA_SIGNS + 2;
+		note_backup(&v, SECTOR, &s);
+		note_backup(&v, LARGE_SECTOR, &s);
+	}
 	view_close(&v);
 	*sign = s.sign;
 	return s.n;

@@ -487,6 +487,25 @@ not_measurable(const struct plan *p, struct fault *f)
 	    p->src->name);
 }
 
+/* rest= of what is no device, or of one that cannot free blocks. */
+static int
+no_rest(const struct plan *p, struct fault *f)
+{
+	struct disk d;
+
+	if (p->opts->rest == 0)
+		return 0;
+	if (!p->dst->is.device || !p->bounded || p->dst->is.zoned)
+		return fault_set(f, STATUS_USAGE, "rest= clears a device "
+		    "behind a copy of a known length: %s", p->dst->is.device ?
+		    p->src->name : p->dst->name);
+	if ((p->opts->rest & REST_TRIM) != 0 && endpoint_disk(p->dst, &d) &&
+	    d.node != 0 && !d.discards)
+		return fault_set(f, STATUS_REFUSED, "rest=trim: %s cannot free "
+		    "blocks; rest=zero clears them", p->dst->name);
+	return 0;
+}
+
 static int (*const readings[])(const struct plan *, struct fault *) = {
 	wrong_disk,
 	empty_device,
@@ -518,6 +537,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	not_readable_back,
 	not_awaitable,
 	not_measurable,
+	no_rest,
 };
 
 int

@@ -19,6 +19,7 @@
 #include "base/print.h"
 #include "base/status.h"
 #include "copy/ranges.h"
+#include "copy/rest.h"
 #include "disk/disk.h"
 #include "page.h"
 #include "part/parts.h"
@@ -285,6 +286,20 @@ table_put(const struct sheet *s, const struct plan *p)
 		    " with a new signature" : "", t->sector);
 }
 
+/* What rest= clears. */
+static void
+rest_put(const struct sheet *s, const struct plan *p)
+{
+	uint64_t rest = p->opts->rest != 0 ? rest_length(p) : 0;
+	char si[32];
+
+	if (rest > 0)
+		page_told(s, "Rest", "%s of %.*s behind the copy: zeroed%s",
+		    number_si(si, sizeof(si), (double)rest), NAME,
+		    p->dst->name, (p->opts->rest & REST_TRIM) != 0 ?
+		    ", and the blocks freed" : "");
+}
+
 static void
 remarks_put(const struct sheet *s, const struct plan *p)
 {
@@ -423,8 +438,10 @@ plan_page_compose(const struct sheet *s, const struct plan *p,
 	how_put(s, p);
 	errors_put(s, p);
 	known_put(s, p, known);
-	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++) {
 		table_put(s, one);
+		rest_put(s, one);
+	}
 	busy_put(s, p);
 	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
 		if (one->found != NULL)

@@ -70,13 +70,14 @@ table_notes(const struct plan *p)
 
 	if (word != NULL && found->backup_astray)
 		print(stderr, "pardd: note: %s is %s than the source, so the "
-		    "backup GPT is not at its end; to move it there: %s%s",
+		    "backup GPT is not at its end, where table=fix puts it; "
+		    "to move it there: %s%s",
 		    p->dst->name, p->dst->geo.size > p->src->geo.size ?
 		    "larger" : "smaller", report_gpt_tool(p), word);
 	if (word != NULL && found->table_sector > 0)
 		print(stderr, "pardd: note: the partition table counts in "
-		    "sectors of %u bytes, and %s has %u: no partition is "
-		    "found; remake it, or: losetup -fP --show -b %u %s",
+		    "sectors of %u bytes, and %s has %u; table=fix "
+		    "converts it, or: losetup -fP --show -b %u %s",
 		    found->table_sector, p->dst->name, p->dst->geo.block,
 		    found->table_sector, word);
 	free(word);

@@ -229,6 +229,23 @@ report_longer(const struct plan *p, uint64_t length, char *text, size_t room)
 }
 
 static void
+rest_remark(char *text, size_t room, const struct plan *p)
+{
+	const struct remarks *found = p->found;
+	size_t at, i;
+
+	at = (size_t)snprintf(text, room, "after the copy %s still has",
+	    p->dst->name);
+	for (i = 0; i < found->rests && at < room; i++)
+		at += (size_t)snprintf(text + at, room - at, "%s %s", i > 0 ?
+		    "," : "", strcmp(found->rest[i].type, "gpt") == 0 ?
+		    "the backup of another GPT" : found->rest[i].type);
+	if (at < room)
+		snprintf(text + at, room - at, " at its end; rest=zero clears "
+		    "what lies behind the copy");
+}
+
+static void
 longer_remark(char *text, size_t room, const struct plan *p)
 {
 	report_longer(p, p->length, text, room);
@@ -244,6 +261,7 @@ report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 		p->found->packed != NULL ? packed_remark : NULL,
 		p->found->misnamed != NULL ? misnamed_remark : NULL,
 		p->found->slip != SLIP_NONE ? slip_remark : NULL,
+		p->found->rests > 0 ? rest_remark : NULL,
 		p->found->hidden.area > 0 || p->found->hidden.overlay > 0 ?
 		    hidden_remark : NULL,
 		p->bounded && report_longer(p, p->length, text, room) ?
@@ -405,6 +423,8 @@ report_plan(FILE *out, const struct plan *p)
 	    REFLINK_ALWAYS) != 0 ? "always" : "if possible" : "no");
 	if (p->opts->decode != 0)
 		print(out, "decode=%s", opts_word("decode", p->opts->decode));
+	if (p->opts->rest != 0)
+		print(out, "rest=%s", opts_word("rest", p->opts->rest));
 	if (p->opts->table != 0)
 		print(out, "table=%s", opts_word("table", p->opts->table));
 	print(out, "coe=%lld", (long long)p->opts->coe);

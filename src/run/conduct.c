@@ -89,6 +89,10 @@ conduct_tally(struct conductor *c)
 	tally_map(job, &map, &t);
 	if (steps->tally != NULL)
 		steps->tally(job, &map, &t);
+	if (t.phase == PHASE_CLEARING) {
+		t.passed = job->rest;
+		t.whole = job->rest_whole;
+	}
 	if (job->verify != NULL)
 		tally_verify(job, &t);
 	return t;

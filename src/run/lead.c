@@ -8,6 +8,7 @@
 
 #include "base/number.h"
 #include "base/status.h"
+#include "copy/rest.h"
 #include "copy/sparing.h"
 #include "open/tee.h"
 #include "part/clone_table.h"
@@ -178,6 +179,7 @@ lead_work(struct job *job, const struct steps *steps)
 	if (sparing_open(job, &f) != 0)
 		job_fail(job, &f);
 	steps->run(job);
+	rest_clear(job);
 	if (steps->writes)
 		lead_flush(job);
 	if (job->verify != NULL) {

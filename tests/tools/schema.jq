@@ -125,6 +125,7 @@ def rules:
 		holes: (.holes | flag), sparse: (.sparse | flag),
 		reflink: (.reflink | flag),
 		decode: (.decode | maybe(word(["none"]))),
+		rest: (.rest | maybe(word(["zero", "trim"]))),
 		table: (.table | maybe(word(["fix", "new"]))),
 		coe: (.coe | flag), retries: (.retries | count),
 		sync: (.sync | flag), compare: (.compare | flag),
@@ -138,7 +139,7 @@ def rules:
 	elif .event == "progress" then moved + {
 		phase: (.phase | word(["copying", "flushing", "verifying",
 		    "repairing", "comparing", "trimming", "scraping",
-		    "retrying", "filling"])),
+		    "retrying", "filling", "clearing the rest"])),
 		stopping: (.stopping | flag),
 		class: (.class | maybe(word(["metadata", "used", "rest"]))),
 		stalled: (.stalled | maybe(keys == ["on", "seconds"] and

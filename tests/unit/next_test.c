@@ -275,7 +275,7 @@ says_what_a_clone_needs(void **state)
 	dst.geo.block = 4096;
 	assert_string_equal(SAID(report_clone_notes(&p, &out)),
 	    "pardd: note: a b.img is larger than the source, so the backup GPT "
-	    "is not at its end; to move it there: "
+	    "is not at its end, where table=fix puts it; to move it there: "
 	    "sfdisk --relocate gpt-bak-std 'a b.img'\n");
 	dst.geo.size = 3 * GB;
 	assert_non_null(strstr(SAID(report_clone_notes(&p, &out)),
@@ -283,7 +283,7 @@ says_what_a_clone_needs(void **state)
 	found = (struct remarks){ .table_sector = 512 };
 	assert_string_equal(SAID(report_clone_notes(&p, &out)),
 	    "pardd: note: the partition table counts in sectors of 512 bytes, "
-	    "and a b.img has 4096: no partition is found; remake it, or: "
+	    "and a b.img has 4096; table=fix converts it, or: "
 	    "losetup -fP --show -b 512 'a b.img'\n");
 	p.found = NULL;
 }
