@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/errand.h"
 #include "base/print.h"
 #include "base/secrets.h"
 #include "base/signals.h"
@@ -36,6 +37,7 @@
 #include "run/decision.h"
 #include "run/outputs.h"
 #include "run/preview.h"
+#include "run/settle.h"
 
 struct session {		/* of a command line that copies */
 	const struct opts *o;
@@ -110,14 +112,13 @@ end_session(struct session *s, int status)
 }
 
 /*
- * End the process while workers still run.  They use the plan and the ends,
- * which lie on this stack, and may still write, so nothing is closed or
- * released.
+ * End the process while workers, or what writes the files of the run, go on.
+ * They use the plan and the ends, which lie on this stack, and may still write,
+ * so nothing is closed or released.
  */
 static _Noreturn void
 session_abandon(struct session *s, struct decision *d, struct outcome *out)
 {
-	outputs_abandon(&d->outputs);
 	verdict_make(&d->plan, out);
 	events_result(&s->ev, &d->plan, out);
 	report_abandoned(&d->plan, out);
@@ -127,11 +128,18 @@ session_abandon(struct session *s, struct decision *d, struct outcome *out)
 	_exit(out->status);
 }
 
+static void
+session_drop_outputs(void *outputs)
+{
+	outputs_abandon(outputs);
+}
+
 /* --- the copy ------------------------------------------------------------ */
 
 /* Close the ends, judge the run and report it.  Returns the exit status. */
 static int
-session_finish(struct session *s, struct decision *d, struct outcome *out)
+session_finish(struct session *s, struct decision *d,
+    const struct signals *signals, struct outcome *out)
 {
 	const struct plan *p = &d->plan;
 	struct fault closed = { 0 };
@@ -145,8 +153,8 @@ session_finish(struct session *s, struct decision *d, struct outcome *out)
 	if (out->flush.status == 0)
 		out->flush = closed;
 	outputs_finish(&d->outputs, p, out);
-	verdict_make(p, out);
-	outputs_report(&d->outputs, out);
+	if (!settle(&d->outputs, p, signals, out))
+		session_abandon(s, d, out);
 	events_result(&s->ev, p, out);
 	if (!print_room())
 		signals_let();
@@ -168,7 +176,7 @@ session_run(struct session *s, struct decision *d)
 	struct outcome *out = malloc(sizeof(*out));
 	struct signals signals;
 	struct fault f;
-	int status;
+	int status, err;
 
 	if (out == NULL)
 		fault_errno(&f, ENOMEM, "the outcome");
@@ -180,9 +188,11 @@ session_run(struct session *s, struct decision *d)
 		return session_leave(s, &f);
 	}
 	s->signo = out->signal;
-	if (out->abandoned)
+	if (out->abandoned) {
+		errand_run(session_drop_outputs, &d->outputs, 1, &err);
 		session_abandon(s, d, out);
-	status = session_finish(s, d, out);
+	}
+	status = session_finish(s, d, &signals, out);
 	free(out);
 	close(signals.fd);
 	return status;

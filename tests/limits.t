@@ -679,6 +679,45 @@ unread_list()
 	kill -TERM "$pid" && until_true 5 grep -q signal how && ended signal 15
 }
 it "can be stopped while nobody reads to the end of its report" unread_list
+# hung RULE OPERANDS...: at a file of the run the file system does not answer
+hung()
+{
+	"$blocks" make src 2M || return
+	with_faults "$1 hang" "$tools/ends" how "$pardd" if=src of=dst "${@:2}" 2>err &
+	until_true 20 grep -qs '^waits' faults && pid=$(sed -n 's/^pid //p' how)
+}
+hung_file()
+{
+	hung op=rename hash=md5 hashfile=sums json=json && until_true 10 says 'still writing the' >said &&
+	    kill -TERM "$pid" && until_true 10 grep -q exit how && ended exit 15 && same src dst &&
+	    says 'all was copied, but not recorded: .* does not answer$' && grep -q '"status":15' json
+}
+hung_report()
+{
+	hung op=rename of=dst2 report=page.html && kill -TERM "$pid" && until_true 10 grep -q exit how &&
+	    ended exit 15 && same src dst && same src dst2 && says 'all was copied, but not recorded'
+}
+hung_twice()
+{
+	hung op=rename hash=md5 hashfile=sums && kill -TERM "$pid" && noticed && sleep 1.2 &&
+	    kill -TERM "$pid" && until_true 3 grep -q exit how && ended exit 15
+}
+hung_log()
+{
+	hung "on=$PWD/log op=write" log=log json=json && kill -TERM "$pid" &&
+	    until_true 10 grep -q exit how && ended exit 0 && says 'log=log: it is not complete' &&
+	    complete && grep -q '"status":0' json
+}
+hung_start()
+{
+	hung "on=$PWD op=flush" map=map && kill -TERM "$pid" &&
+	    until_true 3 grep -q signal how && ended signal 15 && [[ ! -s dst ]]
+}
+it "can be stopped while it waits for the file system of a file of the run" hung_file
+it "... of the report of several targets" hung_report
+it "... at once by a second signal" hung_twice
+it "... of log=" hung_log
+it "... before the copy begins" hung_start
 ignored()
 {
 	export ENDS_IGNORE=$2

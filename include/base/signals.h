@@ -21,9 +21,11 @@ int signals_take(struct signals *, struct fault *f);
 
 /*
  * Let fatal signals kill the program again: only reports are left to write, and
- * their reader may have stopped reading.
+ * their reader may have stopped reading.  Or nothing is written yet; then
+ * signals_block ends that, before another thread exists.
  */
 void signals_let(void);
+void signals_block(void);
 
 /*
  * The program is to end, by a signal that was read from the descriptor: in some

@@ -105,6 +105,9 @@ void report_warmth(const struct plan *, bool warm, double celsius);
 /* A signal was received; requests in flight are being finished. */
 void report_stopping(int signo);
 
+/* The copy is over, but writing the files of the run takes long. */
+void report_settling(const struct plan *);
+
 /* wait=: the source has gone, and the copy waits; the source is back. */
 void report_gone(const struct plan *, const struct outcome *);
 void report_back(const struct plan *);

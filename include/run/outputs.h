@@ -46,16 +46,20 @@ int outputs_open(struct outputs *, struct plan *p, struct fault *f);
 void outputs_look_before(struct outputs *);
 
 /*
- * When the copy begins and signals are blocked: reserve the names of the files
- * and start the digests.  Returns 0, or -1 with *f.
+ * When the copy begins and signals are blocked: reserve the names of the files,
+ * while a signal ends the program, because a file system may not answer; and
+ * start the digests.  Returns 0, or -1 with *f.
  */
 int outputs_start(struct outputs *, struct fault *f);
 
 /*
- * After the copy: finish the digests and write the files.  A failure is
- * recorded in out->outputs.
+ * After the copy: finish the digests, and record in the outcome what differs
+ * from a manifest.
  */
 void outputs_finish(struct outputs *, const struct plan *, struct outcome *);
+
+/* Then write the files.  A failure is recorded in out->outputs. */
+void outputs_write(struct outputs *, const struct plan *, struct outcome *);
 
 /*
  * Before that, while the ends are open: collect what the report says about
@@ -68,6 +72,9 @@ void outputs_look(struct outputs *, struct outcome *);
  * more.
  */
 void outputs_report(struct outputs *, struct outcome *);
+
+/* Whether a file is to be written. */
+bool outputs_any(const struct outputs *);
 
 /* Abandon the files; workers that are still running do not use them. */
 void outputs_abandon(struct outputs *);

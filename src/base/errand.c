@@ -12,6 +12,8 @@
 
 #include "base/clock.h"
 
+enum { MOMENT = 100000000 };	/* ns */
+
 struct errand {
 	void		(*run)(void *);	/* set before the thread starts */
 	void		*arg;		/* likewise; the caller's */
@@ -60,26 +62,40 @@ errand_begin(void (*run)(void *), void *arg)
 	return e;
 }
 
-/* Wait until it returns; false if the time is up first. */
+/* Wait a moment for it to return; if it does not, leave it if "last". */
 static bool
-errand_await_within(struct errand *e, unsigned seconds)
+errand_await(struct errand *e, bool last)
 {
-	uint64_t limit = (uint64_t)seconds * 1000000000;
-	struct timespec until = clock_spec(clock_ns() + limit);
+	struct timespec until = clock_spec(clock_ns() + MOMENT);
 	bool over;
 
 	pthread_mutex_lock(&e->lock);
-	while (!e->over && (pthread_cond_timedwait(&e->moved, &e->lock,
-	    &until) != ETIMEDOUT || clock_anew(&until, limit)))
+	while (!e->over && pthread_cond_timedwait(&e->moved, &e->lock,
+	    &until) != ETIMEDOUT)
 		continue;
 	over = e->over;
-	e->left = !over;
+	e->left = !over && last;
 	pthread_mutex_unlock(&e->lock);
 	return over;
 }
 
-bool
-errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
+static bool
+errand_await_while(struct errand *e, bool (*stay)(void *), void *with)
+{
+	bool last = false;
+
+	while (!errand_await(e, last)) {
+		if (last)
+			return false;
+		last = !stay(with);
+	}
+	return true;
+}
+
+/* Returns false with *err, ETIMEDOUT if it was left. */
+static bool
+errand_watch(void (*run)(void *), void *arg, bool (*stay)(void *), void *with,
+    int *err)
 {
 	struct errand *e = errand_begin(run, arg);
 	pthread_t thread;
@@ -91,11 +107,42 @@ errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
 			errand_free(e);
 		return false;
 	}
-	if (!errand_await_within(e, seconds)) {
+	if (!errand_await_while(e, stay, with)) {
 		*err = ETIMEDOUT;
 		return false;
 	}
 	pthread_join(thread, NULL);
 	errand_free(e);
 	return true;
+}
+
+bool
+errand_attend(void (*run)(void *), void *arg, bool (*stay)(void *), void *with)
+{
+	int err = 0;
+
+	if (!errand_watch(run, arg, stay, with, &err) && err != ETIMEDOUT)
+		run(arg);
+	return err != ETIMEDOUT;
+}
+
+struct errand_time { uint64_t until, looked; };	/* by clock_ns */
+
+/* The time that this process was stopped does not count. */
+static bool
+errand_has_time(void *time)
+{
+	struct errand_time *t = time;
+
+	t->until += clock_missed(&t->looked);
+	return t->looked < t->until;
+}
+
+bool
+errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
+{
+	struct errand_time t = { .looked = clock_ns() };
+
+	t.until = t.looked + (uint64_t)seconds * 1000000000;
+	return errand_watch(run, arg, errand_has_time, &t, err);
 }

@@ -38,18 +38,35 @@ signals_ignore(void)
 	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-int
-signals_take(struct signals *s, struct fault *f)
+/* Those that were not ignored at the start. */
+static void
+signals_answered(sigset_t *set)
 {
 	struct sigaction old;
-	sigset_t set;
 	size_t i;
 
-	sigemptyset(&set);
+	sigemptyset(set);
 	for (i = 0; i < ANSWERED; i++)
 		if (sigaction(answered[i], NULL, &old) == 0 &&
 		    old.sa_handler != SIG_IGN)
-			sigaddset(&set, answered[i]);
+			sigaddset(set, answered[i]);
+}
+
+void
+signals_block(void)
+{
+	sigset_t set;
+
+	signals_answered(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+int
+signals_take(struct signals *s, struct fault *f)
+{
+	sigset_t set;
+
+	signals_answered(&set);
 	signals_ignore();
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	sigaddset(&set, SIGALRM);

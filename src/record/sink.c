@@ -21,7 +21,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/errand.h"
 #include "base/path.h"
+#include "base/signals.h"
 #include "base/status.h"
 #include "disk/overlay.h"
 #include "end/endpoint.h"
@@ -334,32 +336,97 @@ sink_take_back(const struct sink *s, size_t n)
 		(void)lseek(s->fd, start, SEEK_SET);
 }
 
-int
-sink_put(const struct sink *s, const char *line, size_t len, int patience)
+/* A line into a pipe: returns 0 or an errno value. */
+static int
+sink_pour(const struct sink *s, const char *line, size_t len, int patience)
 {
-	size_t most = s->regular ? len : PIPE_BUF, done;
 	ssize_t n;
-	int err;
 
-	for (done = 0; done < len; done += n > 0 ? (size_t)n : 0) {
-		if (!s->regular && !sink_room(s, patience))
+	for (; len > 0; line += n, len -= (size_t)n) {
+		if (!sink_room(s, patience))
 			return ETIMEDOUT;
-		n = write(s->fd, line + done,
-		    len - done < most ? len - done : most);
-		if (n >= 0 || errno == EINTR)
-			continue;
-		err = errno;
-		if (s->regular)
-			sink_take_back(s, done);
-		return err;
+		n = write(s->fd, line, len < PIPE_BUF ? len : PIPE_BUF);
+		if (n < 0 && errno != EINTR)
+			return errno;
+		n = n < 0 ? 0 : n;
 	}
 	return 0;
+}
+
+struct sink_line {		/* a line into a file, on its way */
+	struct sink	 s;
+	size_t		 len;
+	int		 err;
+	char		 text[];
+};
+
+/* An errand: the file system may not answer. */
+static void
+sink_write(void *arg)
+{
+	struct sink_line *l = arg;
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < l->len && l->err == 0) {
+		n = write(l->s.fd, l->text + done, l->len - done);
+		if (n < 0 && errno != EINTR)
+			l->err = errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	if (l->err != 0)
+		sink_take_back(&l->s, done);
+}
+
+static bool
+sink_stays(void *unused)
+{
+	(void)unused;
+	return !signals_pending();
+}
+
+/*
+ * An errand for a file, with a copy of what it uses.  What still waits when a
+ * signal arrives is left, and the file with it.
+ */
+static int
+sink_attend(struct sink *s, void (*run)(void *), const char *line, size_t len)
+{
+	struct sink_line *l = malloc(sizeof(*l) + len);
+	int err;
+
+	if (l == NULL)
+		return ENOMEM;
+	*l = (struct sink_line){ .s = *s, .len = len };
+	memcpy(l->text, line, len);
+	if (!errand_attend(run, l, sink_stays, NULL)) {
+		s->fd = -1;
+		return ETIMEDOUT;
+	}
+	err = l->err;
+	free(l);
+	return err;
+}
+
+int
+sink_put(struct sink *s, const char *line, size_t len, int patience)
+{
+	return s->regular ? sink_attend(s, sink_write, line, len) :
+	    sink_pour(s, line, len, patience);
+}
+
+static void
+sink_end(void *arg)
+{
+	struct sink_line *l = arg;
+
+	l->err = close(l->s.fd) != 0 ? errno : 0;
 }
 
 int
 sink_close(struct sink *s)
 {
-	int err = s->named && s->fd >= 0 && close(s->fd) != 0 ? errno : 0;
+	int err = s->named && s->fd >= 0 ? sink_attend(s, sink_end, "", 0) : 0;
 
 	s->fd = -1;
 	return err;

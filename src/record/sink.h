@@ -15,7 +15,7 @@ struct sink {
 	bool		 journal;	/* lines are appended to a regular
 					 * file */
 	bool		 named;	/* opened and closed by us */
-	bool		 regular;	/* never makes us wait */
+	bool		 regular;
 	const char	*key, *name;	/* the operand and its value */
 	struct fault	 trouble;	/* a line was lost; status 0: none
 					 * was */
@@ -33,10 +33,11 @@ int sink_open(struct sink *s, const struct opts *, struct fault *f);
 bool sink_room(const struct sink *, int patience);
 
 /*
- * Write a line, waiting at most so many ms whenever a pipe is full.  Returns 0,
- * or an errno value; a file then contains no part of the line.
+ * Write a line, waiting at most so many ms whenever a pipe is full, and for a
+ * file until a signal arrives.  Returns 0, or an errno value; a file then
+ * contains no part of the line, or was left, and takes no more.
  */
-int sink_put(const struct sink *, const char *line, size_t len, int patience);
+int sink_put(struct sink *, const char *line, size_t len, int patience);
 
 /*
  * Close it, unless it was inherited; it takes no more lines.  Returns 0 or an

@@ -243,6 +243,14 @@ report_stopping(int signo)
 }
 
 void
+report_settling(const struct plan *p)
+{
+	if ((p->opts->status & SHOW_NONE) == 0 && print_room())
+		print(stderr, "pardd: the copy is over; still writing the "
+		    "files of the run");
+}
+
+void
 report_gone(const struct plan *p, const struct outcome *out)
 {
 	if ((p->opts->status & SHOW_NONE) != 0)

@@ -220,20 +220,41 @@ begin_ranges(struct job *job, struct fault *f)
 	    "the copy");
 }
 
+/*
+ * Open the files of the run.  Their file system may not answer, so at first a
+ * signal ends the program, as before the run.
+ */
+static int
+run_open(struct job *job, struct control *c, bool again, struct fault *f)
+{
+	const struct steps *steps = steps_of(job->p);
+	const struct opts *o = job->p->opts;
+	bool killed = !again && (o->control != NULL || o->map != NULL), open;
+
+	if (killed)
+		signals_let();
+	open = control_open(c, o, f) == 0;
+	if (open && steps->begin != NULL && steps->begin(job, f) != 0) {
+		control_close(c);
+		open = false;
+	}
+	if (killed)
+		signals_block();
+	return open ? 0 : -1;
+}
+
 /* Do everything that can fail before the target is touched. */
 static int
 run_begin(struct job *job, struct control *c, bool again, struct fault *f)
 {
 	const struct plan *p = job->p;
-	const struct steps *steps = steps_of(p);
 
-	if (control_open(c, p->opts, f) != 0)
+	if (run_open(job, c, again, f) != 0)
 		return -1;
 	/* before any thread could read the environment */
 	if (!p->bounded || p->length >= TITLED)
 		title_begin(&job->title, p->opts->argc, p->opts->title);
-	if ((steps->begin == NULL || steps->begin(job, f) == 0) &&
-	    verify_begin(job, f) == 0 && begin_ranges(job, f) == 0 &&
+	if (verify_begin(job, f) == 0 && begin_ranges(job, f) == 0 &&
 	    run_start(job, again, f) == 0)
 		return 0;
 	control_close(c);

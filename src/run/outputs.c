@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/signals.h"
 #include "html/report_file.h"
 #include "copy/verdict.h"
 #include "plan/names.h"
@@ -76,16 +77,28 @@ outputs_look_before(struct outputs *r)
 	report_file_look_before(r->report);
 }
 
+bool
+outputs_any(const struct outputs *r)
+{
+	return r->hashfile.dir >= 0 || r->profile.dir >= 0 ||
+	    r->usedmap.dir >= 0 || r->ranges.file.dir >= 0 || r->report != NULL;
+}
+
 int
 outputs_start(struct outputs *r, struct fault *f)
 {
-	if (newfile_hold(&r->hashfile, f) != 0 ||
-	    newfile_hold(&r->profile, f) != 0 ||
-	    newfile_hold(&r->usedmap, f) != 0 ||
-	    newfile_hold(&r->ranges.file, f) != 0 ||
-	    report_file_start(r->report, f) != 0)
-		return -1;
-	return hash_start(r->hash, f);
+	bool held;
+
+	if (!outputs_any(r))
+		return hash_start(r->hash, f);
+	signals_let();
+	held = newfile_hold(&r->hashfile, f) == 0 &&
+	    newfile_hold(&r->profile, f) == 0 &&
+	    newfile_hold(&r->usedmap, f) == 0 &&
+	    newfile_hold(&r->ranges.file, f) == 0 &&
+	    report_file_start(r->report, f) == 0;
+	signals_block();
+	return held ? hash_start(r->hash, f) : -1;
 }
 
 /* Differences are reported as after verify= and compare=1. */
@@ -117,15 +130,13 @@ noted_from(const struct plan *p)
 	return kept ? p->dst_off : p->src_off;
 }
 
-/* Write the manifest, or hand over the differences from one. */
+/* Write the manifest or block map. */
 static int
-finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
+write_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
     struct fault *f)
 {
 	uint64_t end = outcome_end(p, out);
 
-	if (r->checks)
-		hand_over(r, out);
 	if (!r->notes || end == NOWHERE || !target_holds_copy(out))
 		return 0;
 	end = ranges_end(p, end);
@@ -142,13 +153,22 @@ finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
 void
 outputs_finish(struct outputs *r, const struct plan *p, struct outcome *out)
 {
-	struct fault failed, f[4] = { 0 };
-	size_t i;
+	struct fault failed;
 
 	if (hash_finish(r->hash, outcome_end(p, out), &failed) != 0)
 		out->fault = failed;
+	if (r->ranges.checks)
+		hand_over(&r->ranges, out);
+}
+
+void
+outputs_write(struct outputs *r, const struct plan *p, struct outcome *out)
+{
+	struct fault f[4] = { 0 };
+	size_t i;
+
 	hashfile_write(&r->hashfile, p, out, &f[0]);
-	finish_ranges(&r->ranges, p, out, &f[1]);
+	write_ranges(&r->ranges, p, out, &f[1]);
 	profile_write(out->profile, &r->profile, out->tally.seconds, &f[2]);
 	usedmap_write(&r->usedmap, p, &f[3]);
 	for (i = 0; i < 4 && out->outputs.status == 0; i++)
