@@ -550,6 +550,25 @@ unseen_pipe()
 }
 it "finishes short transfers of pipes" unseen_pipe "short odd every=2"
 it "is not disturbed by EINTR on pipes" unseen_pipe "fail=EINTR every=2"
+# lasting 'OP [PLACE]' ERRNO STATUS WORDS: an error that passes elsewhere, and here does not
+lasting()
+{
+	"$blocks" make src 100k || return
+	: >dst
+	[[ $1 = read* ]] && local file=src || local file=dst
+	with_faults "on=$PWD/$file op=$1 fail=$2" exits "$3" timeout 20 "$pardd" if=src of=dst bs=512 bpt=8 timeout=1 &&
+	    says "$4" && [[ -s faults ]]
+}
+it "gives up an EAGAIN that lasts for timeout=" lasting 'read at=8192+' EAGAIN 61 'Resource temporarily unavailable'
+it "... a write" lasting 'write at=8192+' EAGAIN 61 'Resource temporarily unavailable'
+it "... and an EINTR" lasting 'read at=8192+' EINTR 54 'Interrupted system call'
+it "... an EINTR of a flush" lasting flush EINTR 103 'flushing: Interrupted system call'
+lasting_verify()
+{
+	"$blocks" make src 100k || return
+	with_faults "on=$PWD/dst op=read fail=EAGAIN" exits 61 timeout 20 "$pardd" if=src of=dst verify=1 timeout=1 && faulty read
+}
+it "... and an EAGAIN of what is read back" lasting_verify
 it "is not disturbed by EAGAIN on pipes" unseen_pipe "fail=EAGAIN every=3"
 
 # Fewer workers, or none and a message: both are true.

@@ -29,6 +29,16 @@ uint64_t clock_stood(uint64_t due);
  */
 uint64_t clock_missed(uint64_t *looked);
 
+/*
+ * A wait that may take so many seconds from the first call on: false once they
+ * are over.  The time that this process was stopped does not count.
+ */
+struct clock_limit {
+	unsigned	 seconds;
+	uint64_t	 until, looked;	/* by clock_ns; 0 at first */
+};
+bool clock_within(struct clock_limit *);
+
 /* A time of clock_ns, for waits by CLOCK_MONOTONIC. */
 struct timespec clock_spec(uint64_t ns);
 

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "end/endpoint.h"
 #include "end/lane.h"
@@ -153,8 +154,12 @@ extern const struct backend readback_backend;	/* only by endpoint_readback */
 /* Fail an io because somebody else truncated the file to "at" bytes. */
 void io_cut_off(struct io *, uint64_t at);
 
-/* Wait before an io that got EAGAIN is retried, where poll(2) is no help. */
-void io_pause(void);
+/*
+ * Whether what got this error is tried again: after EINTR at once, after EAGAIN
+ * when a moment has passed, for files and disks, where poll(2) is no help; as
+ * long as the limit allows.  (No signal interrupts us: all are blocked.)
+ */
+bool io_again(int err, struct clock_limit *);
 
 /* As io_cut_off, for check_kept and flush.  Returns -1. */
 int endpoint_cut_off(const struct endpoint *, uint64_t at, struct fault *);
@@ -179,8 +184,8 @@ int fault_found(struct fault *f, const struct endpoint *);
 /* Refuse a zoned disk that is to be written by commands.  Returns -1. */
 int endpoint_zoned(const struct endpoint *, struct fault *f);
 
-/* fdatasync, and again after EINTR.  Returns 0 or an errno value. */
-int flush_fd(int fd);
+/* fdatasync, after EINTR again for so many s.  Returns 0 or an errno value. */
+int flush_fd(int fd, unsigned timeout);
 
 /*
  * Read the first block of a disk, if it has one, with probe.  The result is

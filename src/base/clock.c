@@ -38,6 +38,17 @@ clock_missed(uint64_t *looked)
 	return since > 1500000000 ? since : 0;
 }
 
+bool
+clock_within(struct clock_limit *l)
+{
+	if (l->until == 0) {
+		l->looked = clock_ns();
+		l->until = l->looked + (uint64_t)l->seconds * 1000000000;
+	}
+	l->until += clock_missed(&l->looked);
+	return l->looked < l->until;
+}
+
 struct timespec
 clock_spec(uint64_t ns)
 {

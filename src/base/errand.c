@@ -126,23 +126,16 @@ errand_attend(void (*run)(void *), void *arg, bool (*stay)(void *), void *with)
 	return err != ETIMEDOUT;
 }
 
-struct errand_time { uint64_t until, looked; };	/* by clock_ns */
-
-/* The time that this process was stopped does not count. */
 static bool
-errand_has_time(void *time)
+errand_has_time(void *limit)
 {
-	struct errand_time *t = time;
-
-	t->until += clock_missed(&t->looked);
-	return t->looked < t->until;
+	return clock_within(limit);
 }
 
 bool
 errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
 {
-	struct errand_time t = { .looked = clock_ns() };
+	struct clock_limit limit = { .seconds = seconds };
 
-	t.until = t.looked + (uint64_t)seconds * 1000000000;
-	return errand_watch(run, arg, errand_has_time, &t, err);
+	return errand_watch(run, arg, errand_has_time, &limit, err);
 }

@@ -116,17 +116,23 @@ io_cut_off(struct io *io, uint64_t at)
 	    "during the copy", (unsigned long long)at);
 }
 
-void
-io_pause(void)
+bool
+io_again(int err, struct clock_limit *limit)
 {
-	poll(NULL, 0, 10);
+	if ((err != EINTR && err != EAGAIN) || !clock_within(limit))
+		return false;
+	if (err == EAGAIN)
+		poll(NULL, 0, 10);
+	return true;
 }
 
 int
-flush_fd(int fd)
+flush_fd(int fd, unsigned timeout)
 {
+	struct clock_limit limit = { .seconds = timeout };
+
 	while (fdatasync(fd) != 0)
-		if (errno != EINTR)
+		if (errno != EINTR || !io_again(errno, &limit))
 			return errno;
 	return 0;
 }

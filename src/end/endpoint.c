@@ -103,6 +103,8 @@ endpoint_go_on(struct endpoint *ep)
 int
 endpoint_flush(struct endpoint *ep, struct fault *f)
 {
+	struct clock_limit limit = { .seconds = ep->spec.timeout };
+
 	if (ep->is.unflushable && !ep->is.remote && ep->spec.sync)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: it is on an "
 		    "overlay that was mounted volatile, and cannot be flushed "
@@ -112,7 +114,7 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 	while (ep->dir >= 0 && fsync(ep->dir) != 0)
 		if (errno == EINVAL)
 			break;		/* no flush needed there */
-		else if (errno != EINTR)
+		else if (errno != EINTR || !io_again(errno, &limit))
 			return fault_errno(f, errno, "%s: flushing its "
 			    "directory", ep->name);
 	return 0;

@@ -167,12 +167,27 @@ file_failed(const struct file *file, struct io *io, int err, bool direct)
 }
 
 /*
+ * io_again, for timeout=; not at all if nothing has succeeded since that was
+ * over.
+ */
+static bool
+file_again(struct file *file, int err, struct clock_limit *limit)
+{
+	if (err != EINTR && err != EAGAIN)
+		return false;
+	if (!file->stalled && io_again(err, limit))
+		return true;
+	file->stalled = true;
+	return false;
+}
+
+/*
  * Make some progress; false at the end or after an error.  A direct request
  * that the kernel rejects as invalid, as some file systems do at times, is
  * repeated through the page cache.
  */
 static bool
-file_step(struct file *file, struct io *io)
+file_step(struct file *file, struct io *io, struct clock_limit *limit)
 {
 	bool direct = goes_direct(file, io);
 	ssize_t n = direct ? file_call(io, file->direct, 0) :
@@ -184,11 +199,11 @@ file_step(struct file *file, struct io *io)
 	}
 	if (n > 0) {
 		io->done += (size_t)n;
+		limit->until = 0;
+		file->stalled = false;
 		return true;
 	}
-	if (n == -EAGAIN)	/* no file or disk signals when to retry */
-		io_pause();
-	if (n == -EINTR || n == -EAGAIN)
+	if (n < 0 && file_again(file, (int)-n, limit))
 		return true;
 	if (n == 0 && io->op == OP_WRITE)
 		n = -EIO;		/* else it would be retried for ever */
@@ -334,6 +349,8 @@ zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
 static void
 file_zero(struct file *file, const struct endpoint *ep, struct io *io)
 {
+	struct clock_limit limit = { .seconds = ep->spec.timeout };
+
 	if (!ep->is.device && io->off >= file->length) {
 		io->done = io->len;
 		return;
@@ -341,7 +358,7 @@ file_zero(struct file *file, const struct endpoint *ep, struct io *io)
 	do {
 		io->err = file->no_zero ? EOPNOTSUPP : ep->is.device ?
 		    zero_device(file, ep, io) : file_punch(file, io);
-	} while (io->err == EINTR);
+	} while (io->err == EINTR && file_again(file, EINTR, &limit));
 	if (io->err == EOPNOTSUPP)
 		file->no_zero = true;
 	if (io->err == EBUSY)		/* someone else is reading it */
@@ -354,6 +371,7 @@ static void
 file_transfer(struct lane *lane, struct io *io)
 {
 	struct file *file = lane->ep->priv;
+	struct clock_limit limit = { .seconds = lane->ep->spec.timeout };
 
 	if (io->op == OP_ZERO) {
 		file_zero(file, lane->ep, io);
@@ -361,7 +379,7 @@ file_transfer(struct lane *lane, struct io *io)
 	}
 	if (!file_still_long(lane, io))
 		return;
-	while (io->done < io->len && file_step(file, io))
+	while (io->done < io->len && file_step(file, io, &limit))
 		continue;
 	file_note_written(file, io);
 	if (io->err == 0 && file_drops_pages(file, io) &&

@@ -32,6 +32,7 @@ struct file {
 					 * others */
 	bool		 waits;		/* writes wait for the medium */
 	atomic_bool	 no_dontcache;	/* the kernel lacks RWF_DONTCACHE */
+	atomic_bool	 stalled;	/* EAGAIN lasted for timeout= */
 	atomic_bool	 no_zero;	/* OP_ZERO does not work here, */
 	atomic_bool	 no_trim;	/* not even by freeing blocks */
 	uint64_t	 length;	/* at the start; no blocks beyond it */

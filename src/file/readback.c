@@ -213,13 +213,10 @@ falls_back(struct back *b, const struct io *io)
 static ssize_t
 readback_read_some(const struct back *b, int fd, const struct io *io, size_t at)
 {
-	ssize_t n;
+	ssize_t n = pread(fd, io->buf + at, io->len - at,
+	    (off_t)(io->off + at));
 	int err;
 
-	do
-		n = pread(fd, io->buf + at, io->len - at,
-		    (off_t)(io->off + at));
-	while (n < 0 && errno == EINTR);
 	if (n > 0)
 		return n;
 	err = n < 0 ? errno : 0;
@@ -232,18 +229,18 @@ readback_read_some(const struct back *b, int fd, const struct io *io, size_t at)
  * Only at the end of a file does this make no progress.
  */
 static void
-readback_read_all(const struct back *b, int fd, size_t whole, struct io *io)
+readback_read_all(const struct lane *lane, const struct back *b, int fd,
+    size_t whole, struct io *io)
 {
+	struct clock_limit limit = { .seconds = lane->ep->spec.timeout };
 	size_t at;
 	ssize_t n;
 
 	while (io->done < io->len) {
 		at = io->done - io->done % whole;
 		n = readback_read_some(b, fd, io, at);
-		if (n == -EAGAIN) {
-			io_pause();
+		if (n < 0 && io_again((int)-n, &limit))
 			continue;
-		}
 		if (n < 0)
 			io->err = (int)-n;
 		if (n < 0 || at + (size_t)n <= io->done)
@@ -261,16 +258,16 @@ back_transfer(struct lane *lane, struct io *io)
 	if (!readback_dropped(b, io))
 		return;
 	if (b->how != DIRECT) {
-		readback_read_all(b, b->plain, 1, io);
+		readback_read_all(lane, b, b->plain, 1, io);
 		return;
 	}
-	readback_read_all(b, b->fd, lane->ep->geo.io_align, io);
+	readback_read_all(lane, b, b->fd, lane->ep->geo.io_align, io);
 	if (io->err != EINVAL || !falls_back(b, io))
 		return;
 	io->err = 0;
 	posix_fadvise(b->plain, 0, 0, POSIX_FADV_RANDOM);
 	if (readback_dropped(&proven, io))
-		readback_read_all(&proven, b->plain, 1, io);
+		readback_read_all(lane, &proven, b->plain, 1, io);
 }
 
 const struct backend readback_backend = {

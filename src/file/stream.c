@@ -186,15 +186,16 @@ static size_t
 read_fd(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
 {
 	const struct stream *s = lane->ep->priv;
+	struct clock_limit limit = { .seconds = lane->ep->spec.timeout };
 	ssize_t got;
 
 	while (stream_ready(lane, io, POLLIN)) {
 		got = read(s->fd, buf, n);
 		if (got >= 0)
 			return (size_t)got;
-		if (errno == EAGAIN) {
-			io_pause();	/* poll(2) was wrong */
-		} else if (errno != EINTR) {
+		if (!lane->ep->is.seekable)	/* others may read it, too */
+			limit.until = 0;
+		if (!io_again(errno, &limit)) {
 			io->err = errno;
 			break;
 		}
@@ -385,6 +386,7 @@ static void
 stream_write(const struct lane *lane, struct io *io)
 {
 	struct stream *s = lane->ep->priv;
+	struct clock_limit limit = { .seconds = lane->ep->spec.timeout };
 	ssize_t n;
 
 	if (lane->ep->is.seekable && s->pos != io->off &&
@@ -399,11 +401,9 @@ stream_write(const struct lane *lane, struct io *io)
 			io->done += (size_t)n;
 		else if (n == 0)
 			io->err = EIO;
-		else if (errno == EAGAIN && lane->ep->is.durable)
-			io_pause();	/* a file is always ready */
-		else if (errno == EAGAIN)
+		else if (errno == EAGAIN && !lane->ep->is.durable)
 			stream_ready(lane, io, POLLOUT);
-		else if (errno != EINTR)
+		else if (!io_again(errno, &limit))
 			io->err = errno;
 	}
 	io->spent = lane->ep->is.durable;
@@ -433,7 +433,7 @@ static int
 stream_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct stream *s = ep->priv;
-	int err = ep->is.durable ? flush_fd(s->fd) : 0;
+	int err = ep->is.durable ? flush_fd(s->fd, ep->spec.timeout) : 0;
 
 	if (err == EINVAL)
 		err = 0;		/* from the kernel, on no medium */

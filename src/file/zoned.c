@@ -239,7 +239,8 @@ run_at(const struct zoned *zd, uint64_t at, bool *out)
 }
 
 static void
-write_part(const struct zoned *zd, struct io *io, size_t n)
+write_part(const struct zoned *zd, struct io *io, size_t n,
+    struct clock_limit *limit)
 {
 	ssize_t got = pwrite(zd->fd, io->buf + io->done, n,
 	    (off_t)(io->off + io->done));
@@ -247,7 +248,7 @@ write_part(const struct zoned *zd, struct io *io, size_t n)
 
 	if (got > 0)
 		io->done += (size_t)got;
-	else if (err != EINTR)
+	else if (!io_again(err, limit))
 		io->err = disk_gone(zd->fd) ? ENODEV : err;
 }
 
@@ -255,6 +256,7 @@ static void
 zoned_transfer(struct lane *lane, struct io *io)
 {
 	const struct zoned *zd = lane->ep->priv;
+	struct clock_limit limit = { .seconds = lane->ep->spec.timeout };
 
 	if (io->op != OP_WRITE)
 		io->err = EOPNOTSUPP;
@@ -266,7 +268,7 @@ zoned_transfer(struct lane *lane, struct io *io)
 
 		n = run < left ? (size_t)run : left;
 		if (!out) {
-			write_part(zd, io, n);
+			write_part(zd, io, n, &limit);
 		} else if (all_zero(io->buf + io->done, n)) {
 			io->done += n;
 		} else {
@@ -281,7 +283,7 @@ static int
 zoned_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct zoned *zd = ep->priv;
-	int err = flush_fd(zd->fd);
+	int err = flush_fd(zd->fd, ep->spec.timeout);
 
 	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }
