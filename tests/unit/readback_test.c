@@ -220,7 +220,7 @@ set_up(void **state)
 	for (i = 0; i < LENGTH; i++)
 		content[i] = (unsigned char)(i * 7 + i / 256);
 	target = (struct endpoint){ .be = &backend, .name = name, .fd = -1,
-		.dir = -1 };
+		.dir = -1, .spec.timeout = 30 };
 	return 0;
 }
 

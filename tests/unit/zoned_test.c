@@ -122,7 +122,7 @@ set_up(void **state)
 	strcpy(name, "/tmp/pardd-zoned.XXXXXX");
 	end = (struct endpoint){ .be = &zoned_backend, .name = name,
 		.fd = mkstemp(name), .dir = -1, .layer = -1,
-		.spec.role = TARGET };
+		.spec = { .role = TARGET, .timeout = 30 } };
 	source = (struct endpoint){ .kind = END_FILE, .name = "source",
 		.be = &like_backend };
 	return end.fd < 0 || ftruncate(end.fd, (off_t)ZONES * MIB) != 0;
