@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/status.h"
 #include "config.h"
@@ -16,6 +18,7 @@
 struct writer {
 	FILE		*out;
 	struct digester_sum *sum;	/* over everything written */
+	off_t		 length;	/* of that */
 };
 
 static void __attribute__((format(printf, 2, 3)))
@@ -29,16 +32,22 @@ bmap_file_put(struct writer *w, const char *fmt, ...)
 	n = vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	fwrite(line, 1, (size_t)n, w->out);
+	w->length += n;
 	digester_add(w->sum, line, (size_t)n);
 }
 
-static void
-put_digest(FILE *out, const struct digest *d)
+/* Write the digest of the file into its place.  Returns 0 or an errno value. */
+static int
+put_digest(FILE *out, const struct digest *d, off_t at)
 {
+	char hex[DIGEST_WORDS * 16 + 1];
 	size_t i;
 
 	for (i = 0; i < DIGEST_WORDS; i++)
-		fprintf(out, "%016" PRIx64, d->word[i]);
+		snprintf(hex + i * 16, sizeof(hex) - i * 16, "%016" PRIx64,
+		    d->word[i]);
+	return fflush(out) != 0 ? errno :
+	    pwrite(fileno(out), hex, strlen(hex), at) < 0 ? errno : 0;
 }
 
 static void
@@ -67,11 +76,11 @@ count_mapped(const struct bmap_table *t, uint64_t block)
 }
 
 /* Write everything up to the file's own checksum, and return its position. */
-static long
+static off_t
 put_head(struct writer *w, const struct bmap_table *t, uint64_t size,
     uint64_t block)
 {
-	long at;
+	off_t at;
 
 	bmap_file_put(w,
 	    "<?xml version=\"1.0\" ?>\n<!-- A block map of an image, by pardd "
@@ -85,7 +94,7 @@ put_head(struct writer *w, const struct bmap_table *t, uint64_t size,
 	    " </MappedBlocksCount>\n", count_mapped(t, block));
 	bmap_file_put(w, "    <ChecksumType> sha256 </ChecksumType>\n"
 	    "    <BmapFileChecksum> ");
-	at = ftell(w->out);
+	at = w->length;
 	bmap_file_put(w, "%064d </BmapFileChecksum>\n    <BlockMap>\n", 0);
 	return at;
 }
@@ -112,27 +121,23 @@ bmap_write(struct newfile *file, struct bmap_table *t, uint64_t size,
 {
 	struct writer w;
 	struct digest own;
-	long at;
+	off_t at;
 	size_t i;
-	int err = 0;
+	int err;
 
 	if (!bmap_table_settle(t) || !bmap_whole_blocks(t, size, block))
 		return fault_set(f, STATUS_FILE, "%s: the pieces of the copy "
 		    "are none of a block map", file->path);
 	if (newfile_begin(file, f) != 0)
 		return -1;
-	w = (struct writer){ file->out, digester_begin(t->by) };
+	w = (struct writer){ file->out, digester_begin(t->by), 0 };
 	if (w.sum == NULL)
 		return newfile_end(file, ENOMEM, f);
 	at = put_head(&w, t, size, block);
 	for (i = 0; i < t->n; i++)
 		put_range(&w, &t->piece[i], block);
 	bmap_file_put(&w, "    </BlockMap>\n</bmap>\n");
-	if (!digester_end(w.sum, &own))
-		err = ENOMEM;
-	else if (at < 0 || fseek(file->out, at, SEEK_SET) != 0)
-		err = errno;
-	else
-		put_digest(file->out, &own);
+	err = digester_end(w.sum, &own) ? put_digest(file->out, &own, at) :
+	    ENOMEM;
 	return newfile_end(file, err, f);
 }
