@@ -573,6 +573,11 @@ kill -9
 man pardd-rescue
 man man/pardd.8
 it "takes thr=16" exits 0 ...
+echo 'copies any bytes of a file' >one; CASES=one VARIANTS=plain tests/run copy.t
+EOT
+not_run "what others print or do, in words: clone.t, used.t and claim.t have these" <<'EOT'
+losetup -r
+partx -u
 EOT
 not_run "a word of the shell, which all are run with here" <<'EOT'
 set -o pipefail
@@ -583,6 +588,8 @@ EOT
 not_run "part of the way that others were tried, in words, or a figure's command: make bench runs these" <<'EOT'
 hdparm -t
 dd oflag=dsync
+dd bs=4M
+-t N
 mount -o loop,commit=300
 partclone.extfs -c -s crash.img -o pc.img
 partclone.extfs -C -W -r -s pc.img -O copy.img
@@ -629,7 +636,7 @@ EOT
 # these, or they have files like this one run
 ours()
 {
-	[[ $1 = '#'* || $1 =~ ^(LONG=1 |SEED=N |VARIANTS=plain )*(make|git|\./configure|tests/[a-z/]*)( |$) ]]
+	[[ $1 = '#'* || $1 =~ ^(LONG=1 |SEED=N |VARIANTS=[a-z]* )*(make|git|\./configure|tests/[a-z/]*)( |$) ]]
 }
 all_have()
 {
