@@ -178,7 +178,8 @@ same_file()
 }
 it "refuses a file that a server of this machine has as its disk" same_file
 # node FILE: a block device on that file, which sysfs takes for LUN 1, as where
-# the kernel has logged in, too; under the shim
+# the kernel has logged in, too; under the shim.  It lies on what the server has
+# open, which is only so here: force=looped.
 node()
 {
 	loop "$1" && at=sys/${dev#/dev/} && mkdir -p "$at" && shell=$("$pardd" -dv if="$uri/1" of=. 2>&1) || return
@@ -199,7 +200,7 @@ kernels()
 	also_here "$uri/1 and ${dev#/dev/} are the same disk: ${dev#/dev/} is mounted on .* umount it first" if=src of="$uri/1" &&
 	    umount mnt && also_here 'overlaps the one to be read' if="$dev" of="$uri/1" &&
 	    also_here 'overlaps the one to be read' if="$uri/1" of="$dev" &&
-	    exits 0 with_faults '' "$pardd" if=src of="$uri/1" && complete && same src dst
+	    exits 0 with_faults '' "$pardd" if=src of="$uri/1" force=looped && complete && same src dst
 }
 protected_here()
 {
@@ -207,7 +208,7 @@ protected_here()
 	also_here "$uri/1 and ${dev#/dev/} are the same disk: ${dev#/dev/} is read-only; blockdev --setrw $dev first .force=held" \
 	    if=src of="$uri/1" && holds dst 0 0 1000 9 &&
 	    exits 0 with_faults '' "$pardd" if="$uri/1" of=copy && complete && same dst copy &&
-	    exits 0 with_faults '' "$pardd" if=src of="$uri/1" force=held && complete && same src dst
+	    exits 0 with_faults '' "$pardd" if=src of="$uri/1" force=held,looped && complete && same src dst
 }
 # The device stays open, for its cache is written when it is closed last.
 cached_here()
@@ -215,7 +216,7 @@ cached_here()
 	"$blocks" make src 4M && serve 1:src && node src && exec 4<>"$dev" || return
 	printf changed | dd of=/dev/fd/4 bs=1 seek=1000000 conv=notrunc status=none
 	exits 0 with_faults '' "$pardd" if="$uri/1" of=dst && complete && [[ $(tail -c +1000001 dst | head -c 7) = changed ]] &&
-	    "$blocks" make new 4M 9 && exits 0 with_faults '' "$pardd" if=new of="$uri/1" && complete &&
+	    "$blocks" make new 4M 9 && exits 0 with_faults '' "$pardd" if=new of="$uri/1" force=looped && complete &&
 	    cmp new /dev/fd/4
 }
 if can_loop; then
