@@ -32,4 +32,8 @@ uint64_t round_up(uint64_t n, uint64_t unit);
  */
 size_t number_part(uint64_t n, size_t parts, uint64_t of);
 
+/* Mix bytes into a sum that began as NUMBER_SUM: FNV-1a, 64 bits. */
+#define NUMBER_SUM	UINT64_C(0xcbf29ce484222325)
+uint64_t number_sum(uint64_t sum, const void *bytes, size_t n);
+
 #endif

@@ -224,3 +224,13 @@ round_up(uint64_t n, uint64_t unit)
 
 	return rest == 0 ? n : n + (unit - rest);
 }
+
+uint64_t
+number_sum(uint64_t sum, const void *bytes, size_t n)
+{
+	const unsigned char *b = bytes;
+
+	while (n-- > 0)
+		sum = (sum ^ *b++) * UINT64_C(0x100000001b3);
+	return sum;
+}

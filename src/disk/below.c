@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
@@ -170,15 +171,16 @@ below_kept(dev_t node, uint64_t end, struct fault *f)
 static uint64_t
 places_sum(const struct stack *s, bool members)
 {
-	static const uint64_t prime = 0x100000001b3;	/* as of FNV-1a */
 	const struct stack_place *p;
-	uint64_t sum = 0xcbf29ce484222325;
+	uint64_t sum = NUMBER_SUM;
 
 	for (p = s->at; p < s->at + s->n; p++)
 		if (!p->somewhere || members) {
-			sum = (sum ^ p->dev) * prime;
-			sum = (sum ^ p->ino) * prime;
-			sum = (sum ^ (p->somewhere ? 0 : p->from)) * prime;
+			sum = number_sum(sum, &p->dev, sizeof(p->dev));
+			sum = number_sum(sum, &p->ino, sizeof(p->ino));
+			if (!p->somewhere)
+				sum = number_sum(sum, &p->from,
+				    sizeof(p->from));
 		}
 	return sum;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "disk/sysfs.h"
 
 static bool
@@ -99,26 +100,16 @@ disk_namesake(const struct disk *d, enum disk_name by, struct disk *other)
 	    disk_find_in("/sys/class/scsi_generic", false, is, d, other) > 0);
 }
 
-static uint64_t
-fnv_add(uint64_t sum, const void *bytes, size_t n)
-{
-	const unsigned char *b = bytes;
-
-	while (n-- > 0)
-		sum = (sum ^ *b++) * 0x100000001b3;	/* FNV-1a */
-	return sum;
-}
-
 uint64_t
 disk_id(const struct disk *d)
 {
-	uint64_t sum = 0xcbf29ce484222325;
+	uint64_t sum;
 
 	if (d->partition != 0 || d->wwn[0] == '\0')
 		return 0;
-	sum = fnv_add(sum, d->serial, strlen(d->serial) + 1);
-	sum = fnv_add(sum, d->wwn, strlen(d->wwn) + 1);
-	return fnv_add(sum, &d->length, sizeof(d->length));
+	sum = number_sum(NUMBER_SUM, d->serial, strlen(d->serial) + 1);
+	sum = number_sum(sum, d->wwn, strlen(d->wwn) + 1);
+	return number_sum(sum, &d->length, sizeof(d->length));
 }
 
 /*
