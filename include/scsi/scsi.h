@@ -51,6 +51,7 @@ struct scsi_reply {
 	bool		 unknown;	/* the disk does not know the command */
 	bool		 restarted;	/* it may have lost power, and with it
 					 * its cache */
+	bool		 renamed;	/* it may be another disk by now */
 	bool		 recovered;	/* succeeded after an internal retry */
 	bool		 indirect;	/* direct I/O was wanted, but not
 					 * done */

@@ -169,6 +169,7 @@ iscsi_inquire(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 	if (scsi_ask(&sg->path, ep->name, &sg->disk, f) != 0)
 		return -1;
 	scsi_identify(&sg->path, d);
+	sg->identity = scsi_identity(&sg->path);
 	d->length = sg->disk.blocks * sg->disk.block;
 	d->logical = d->physical = sg->disk.block;
 	sg->how = sg_common(ep, &sg->disk);
@@ -541,6 +542,7 @@ const struct backend iscsi_backend = {
 	.service = iscsi_serve,
 	.conclude = iscsi_conclude,
 	.extent = sg_extent,
+	.check_kept = sg_check_kept,
 	.flush = iscsi_flush,
 	.probe = sg_probe,
 	.open_readback = iscsi_readback,

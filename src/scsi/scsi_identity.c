@@ -5,12 +5,13 @@
  */
 #include "scsi_identity.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #define HAVE_BYTESWAP_H 1	/* else the header shifts an int by 24 */
 #include <scsi/sg_unaligned.h>
+
+#include "base/number.h"
 
 enum {
 	PAGE = 252,		/* bytes requested per page */
@@ -142,6 +143,37 @@ scsi_identify(const struct scsi_path *path, struct disk *d)
 	if (len > 4)
 		take_text(d->serial, sizeof(d->serial), a + 4, len - 4);
 	take_wwn(d, a, ask_page(path, DESIGNATORS, a));
+}
+
+struct scsi_identity
+scsi_identity(const struct scsi_path *path)
+{
+	struct scsi_identity is = { 0, 0 };
+	unsigned char a[PAGE];
+	size_t len = ask_page(path, SERIAL, a), at, n;
+
+	if (len > 4)
+		is.serial = number_sum(NUMBER_SUM, a + 4, len - 4);
+	len = ask_page(path, DESIGNATORS, a);
+	for (at = 4; at + 5 <= len; at += n) {
+		n = 4 + (size_t)a[at + 3];
+		if (n > len - at)
+			break;
+		if (designator_worth(a + at) > 0)
+			is.names = number_sum(is.names != 0 ? is.names :
+			    NUMBER_SUM, a + at, n);
+	}
+	return is;
+}
+
+bool
+scsi_is_other(const struct scsi_path *path, const struct scsi_identity *was)
+{
+	const struct scsi_identity is = scsi_identity(path);
+
+	return (is.serial != was->serial && is.serial != 0 &&
+	    was->serial != 0) || (is.names != was->names && is.names != 0 &&
+	    was->names != 0);
 }
 
 bool

@@ -5,6 +5,7 @@
 #define PARDD_SCSI_IDENTITY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "disk/disk.h"
 #include "scsi/scsi.h"
@@ -14,6 +15,19 @@
  * if the disk does not say.
  */
 void scsi_identify(const struct scsi_path *, struct disk *);
+
+struct scsi_identity {		/* sums; 0: the disk does not say */
+	uint64_t serial, names;
+};
+
+/* Ask the disk for its serial number and its designators (VPD 80h, 83h). */
+struct scsi_identity scsi_identity(const struct scsi_path *);
+
+/*
+ * Whether another disk answers by now.  What it does not say, or did not, is
+ * not compared.
+ */
+bool scsi_is_other(const struct scsi_path *, const struct scsi_identity *was);
 
 /* Whether it reports to be write protected (MODE SENSE, SPC-5 7.5.6). */
 bool scsi_protected(const struct scsi_path *);

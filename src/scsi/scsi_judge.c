@@ -46,6 +46,9 @@ enum {
 				 * unknown */
 	POWER_ON = 0x2901,
 	INTERNAL_RESET = 0x2904,
+	INQUIRY_CHANGED = 0x3f03,
+	IDENTIFIER_CHANGED = 0x3f05,
+	LUNS_CHANGED = 0x3f0e,
 	NO_UNIT = 0x2500,	/* LOGICAL UNIT NOT SUPPORTED: it was removed */
 	NO_MEDIUM = 0x3a,	/* whatever the qualifier */
 };
@@ -199,6 +202,9 @@ judge_circumstances(struct scsi_reply *r, const struct scsi_answer *a)
 		r->unknown = false;
 	} else if (tells_restart(code)) {
 		r->restarted = true;
+	} else if (code == INQUIRY_CHANGED || code == IDENTIFIER_CHANGED ||
+	    code == LUNS_CHANGED) {
+		r->renamed = true;
 	}
 }
 

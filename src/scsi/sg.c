@@ -322,6 +322,20 @@ sg_note(const struct endpoint *ep, char *text, size_t room)
 		text[n - 2] = '\0';
 }
 
+int
+sg_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t most, struct fault *f)
+{
+	const struct sg *sg = ep->priv;
+
+	(void)from;
+	(void)to;
+	(void)most;
+	return !scsi_is_other(&sg->path, &sg->identity) ? 0 :
+	    fault_set(f, status_errno(ENODEV), "%s: another disk answers "
+	    "there now, by its serial number", ep->name);
+}
+
 const struct backend sg_backend = {
 	.open = sg_open,
 	.prepare = sg_prepare,
@@ -329,6 +343,7 @@ const struct backend sg_backend = {
 	.detach = sg_detach,
 	.transfer = sg_transfer,
 	.extent = sg_extent,
+	.check_kept = sg_check_kept,
 	.start = sg_start,
 	.pollfd = sg_pollfd,
 	.service = sg_service,

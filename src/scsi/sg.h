@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "end/backend.h"
+#include "scsi_identity.h"
 #include "scsi/scsi.h"
 
 enum {
@@ -26,6 +27,7 @@ enum {
 struct sg {			/* priv of an endpoint */
 	struct scsi_path path;		/* for all commands but transfers */
 	struct scsi_disk disk;
+	struct scsi_identity identity;	/* when it was opened */
 	struct scsi_command how;	/* template of all commands */
 	bool		 shared;	/* O_EXCL: one descriptor for all */
 	atomic_uint	 most;		/* blocks per command */
@@ -105,6 +107,10 @@ void sg_change(struct sg *, struct io *, const char *why);
 struct scsi_command sg_common(const struct endpoint *,
     const struct scsi_disk *);
 void sg_fill_in(struct endpoint *);
+
+/* Fail if another disk answers by now, as in struct backend. */
+int sg_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
+    uint64_t most, struct fault *);
 
 /* sg_open.c: opening sg, bsg and block nodes, as in struct backend. */
 int sg_open(struct endpoint *, bool look, struct fault *);

@@ -124,6 +124,7 @@ sg_open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	if (scsi_ask(&sg->path, ep->name, &sg->disk, f) != 0 ||
 	    check_whole(ep, sg, f) != 0)
 		return -1;
+	sg->identity = scsi_identity(&sg->path);
 	sg->how = sg_common(ep, &sg->disk);
 	return 0;
 }

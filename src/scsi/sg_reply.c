@@ -67,6 +67,8 @@ sg_passes(const struct endpoint *ep, const struct io *io,
 	const struct sg *of = sg->target != NULL ? sg->target : sg;
 	bool source = io->op == OP_READ && !ep->is.back;
 
+	if (r->renamed && scsi_is_other(&of->path, &of->identity))
+		return false;
 	if (r->result == SCSI_AGAIN)
 		return !r->restarted || of->writes == 0 ||
 		    (of != sg && ep->spec.verify);
@@ -188,6 +190,13 @@ sg_give_up(const struct lane *lane, struct io *io, const struct scsi_reply *r)
 
 	if (r->result == SCSI_CHANGED) {
 		sg_change(sg, io, r->why);
+		return;
+	}
+	if (r->renamed && r->result == SCSI_AGAIN) {
+		sg->changed = true;
+		io->err = ENODEV;
+		snprintf(io->why, sizeof(io->why), "another disk answers there "
+		    "now, by its serial number");
 		return;
 	}
 	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :

@@ -95,6 +95,32 @@ done
 it "stops there with coe=1 and retries, too" other_source 6/28/0 thr=1 coe=1 retries=9
 it "stops there with 16 workers" other_target 6/28/0 thr=16
 it "stops there with asynchronous commands" other_target 6/28/0 engine=async qd=2
+# The LUN is another one: it says so, or that is seen at the end.
+other_disk()
+{
+	disks && "$blocks" make other 1M 5 && cp other before &&
+	    copies 69 "on=dst op=write nth=20 sense=$1 becomes=other renamed" "${@:2}" &&
+	    says 'dst.*another disk answers there now' && same other before
+}
+other_disk_read()
+{
+	disks && "$blocks" make other 1M 5 &&
+	    copies 69 "on=src op=read len=1-32 nth=20 sense=$1 becomes=other renamed" "${@:2}" &&
+	    says 'src.*another disk answers there now'
+}
+for sense in 6/3f/3 6/3f/5 6/3f/e; do
+	it "stops when the target may be another disk, and is, $sense" other_disk $sense thr=1
+	it "stops when the source is, $sense" other_disk_read $sense thr=1
+	it "goes on if it is not, $sense" all_there "op=write nth=20 sense=$sense"
+done
+it "stops there with asynchronous commands, too" other_disk 6/3f/3 engine=async qd=1
+it "stops there in a rescue" other_disk_read 6/3f/3 map=map thr=1
+untold_other()
+{
+	copies 69 "on=$1 op=$2 len=1-32 nth=20 renamed done" thr=1 && says 'another disk answers there now'
+}
+it "sees at the end that the target is another disk" untold_other dst write
+it "... or that the source is" untold_other src read
 once()
 {
 	disks && "$blocks" make other 1M 5 && cp other before &&

@@ -41,6 +41,7 @@
  *	data=HEX	the answer, followed by zeros
  *	errno=N		the ioctl fails
  *	sleep=MS	sleep first
+ *	renamed		from now on the disk has another serial number
  *	becomes=PATH	from now on this file is the medium; with such a rule
  *			commands are answered one at a time, so that "now" is
  *			exact
@@ -110,6 +111,7 @@ flag_of(struct rule *r, const char *word)
 	const struct { const char *name; bool *flag; } flags[] = {
 		{ "descriptor", &r->descriptor }, { "deferred", &r->deferred },
 		{ "ili", &r->ili }, { "done", &r->done },
+		{ "renamed", &r->renamed },
 	};
 	size_t i;
 

@@ -530,7 +530,7 @@ tells_of_holes_where_they_read_as_zeros(void **state)
 		closed();
 	}
 	disk.provisioning = 0x84;
-	deny("ioctl", SG_IO, 5, EIO);		/* it does not tell */
+	deny("ioctl", SG_IO, 7, EIO);		/* it does not tell */
 	opened(SOURCE, FLAG_SPARSE);
 	assert_false(end.is.sparse);
 	closed();

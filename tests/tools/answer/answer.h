@@ -33,6 +33,7 @@ struct disk {
 	ino_t		 ino;
 	atomic_int	 fd;		/* its medium */
 	uint32_t	 block, says, type, most, same, thin, native, made;
+	atomic_bool	 renamed;
 	uint64_t	 blocks;
 };
 
@@ -45,7 +46,7 @@ struct rule {
 	unsigned	 nth, times, from, ms;
 	unsigned	 status, host, driver;
 	bool		 has_status, has_sense, has_info, has_resid, has_data;
-	bool		 descriptor, deferred, ili, done;
+	bool		 descriptor, deferred, ili, done, renamed;
 	unsigned	 key, asc, ascq;
 	unsigned	 cut;		/* 0: all of it */
 	uint64_t	 info;

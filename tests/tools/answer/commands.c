@@ -184,7 +184,7 @@ inquiry(const struct disk *d, struct sg_io_hdr *h)
 	switch (h->cmdp[2]) {
 	case 0x80:
 		len = 4 + 6;
-		memcpy(a + 4, "  1234", 6);
+		memcpy(a + 4, d->renamed ? "  5678" : "  1234", 6);
 		break;
 	case 0xb0:
 		len = 64;
@@ -357,6 +357,8 @@ by_rule(struct disk *d, struct sg_io_hdr *h, const struct command *c,
 	if (r->has_status || (r->has_sense && !r->done && r->key > 0))
 		h->status = (unsigned char)(r->has_status ? r->status :
 		    CHECK_CONDITION);
+	if (r->renamed)
+		d->renamed = true;
 	if (r->becomes[0] != '\0')
 		d->fd = medium(r->becomes);
 }
