@@ -623,6 +623,19 @@ planned()
 	    grep -qx 'target=a' out && grep -qx 'target2=b' out && [[ ! -e b ]]
 }
 plainly "lists the targets with -d" planned
+# looked_at TIMES OPERANDS...: so often -d reads the source
+looked_at()
+{
+	rm -f faults
+	FAULTS="on=$PWD/src op=read nth=999999 fail=EIO" FAULT_LOG=$PWD/faults FAULT_LOG_ALL=1 LD_PRELOAD=$shim \
+	    exits 0 "$pardd" if=src "${@:2}" -d && n=$(grep -c ^read faults) && ((n > 0 && ($1 == 0 || n == $1))) ||
+	    fail "it was read $n times, not $1"
+}
+looked_at_once()
+{
+	"$blocks" make src 1M && truncate -s 8M a b c d && looked_at 0 of=a && looked_at "$n" of=a of=b of=c of=d
+}
+plainly "looks at the source once, however many there are" looked_at_once
 
 # --- signals
 

@@ -73,11 +73,13 @@ struct remarks {
 };
 
 /*
- * Collect remarks.  Reads only if it may matter: the target is a device, the
+ * Collect remarks, for each target of the plan; the source is looked at once.
+ * Reads only if it may matter: the target is a device, the
  * user gave a range, a disk is cloned to another kind of disk, or (thorough)
  * the report says what is overwritten.  An end that cannot be read yields none.
  */
-void remarks_make(struct remarks *, const struct plan *, bool thorough);
+void remarks_make(struct remarks *const found[], const struct plan *,
+    bool thorough);
 
 /*
  * Whether the copy is probably a slip, and would overwrite something: an empty

@@ -115,22 +115,14 @@ words_of_differing(struct words *w, const struct reason *r)
 
 /* The number of unreadable blocks, in the source's own grid. */
 static uint64_t
-blocks_of(const struct plan *p, const struct seg *s)
-{
-	uint64_t first = (p->src_off + s->off) / p->block;
-	uint64_t last = (p->src_off + s->off + s->len - 1) / p->block;
-
-	return last - first + 1;
-}
-
-static uint64_t
 lost_blocks(const struct plan *p, struct map *map)
 {
 	struct seg s = { .off = 0 };
 	uint64_t blocks = 0;
 
 	while (map_next(map, s.off + s.len, BAD, &s))
-		blocks += blocks_of(p, &s);
+		blocks += (p->src_off + s.off + s.len - 1) / p->block + 1 -
+		    (p->src_off + s.off) / p->block;
 	return blocks;
 }
 
@@ -271,7 +263,7 @@ words_of_signal(struct words *w)
 	const char *name = sigabbrev_np(w->out->signal);
 	const char *done = p->work == WORK_COMPARE ? "compared" :
 	    p->work == WORK_CHECK ? "checked" : "copied";
-	const struct reason *r = verdict_from(v, WHY_FAULT), *more;
+	const struct reason *r = verdict_from(v, WHY_FAULT);
 	bool left = verdict_reason(v, WHY_UNSWEPT) != NULL ||
 	    verdict_reason(v, WHY_UNTRIED) != NULL || words_unread(w) > 0;
 
@@ -279,24 +271,23 @@ words_of_signal(struct words *w)
 	    !left))) {
 		words_add(w, "NOT complete: stopped by SIG%s; %s", name,
 		    words_of_fault(w, r->fault));
-	} else if (r != NULL && (r->kind == WHY_SHORT || r->kind ==
-	    WHY_EMPTY)) {
-		words_add(w, "stopped by SIG%s; ", name);
-		words_of_reason(w, r);
-	} else if (left) {
-		words_add(w, "NOT complete: stopped by SIG%s%s", name,
+		return;
+	}
+	if (left || verdict_reason(v, WHY_UNVERIFIED) != NULL) {
+		words_add(w, "NOT complete: stopped by SIG%s%s", name, !left ?
+		    ", after all was copied, but not all verified" :
 		    p->work == WORK_RESCUE && w->out->unsaved.status == 0 ?
 		    "; the same command resumes the copy" : "");
-	} else if (verdict_reason(v, WHY_UNVERIFIED) != NULL) {
-		words_add(w, "NOT complete: stopped by SIG%s, after all was "
-		    "copied, but not all verified", name);
-	} else {
-		words_add(w, "stopped by SIG%s, after all was %s", name, done);
-		more = verdict_from(v, WHY_DIFFERS);
-		if (more != NULL) {
-			words_add(w, "; ");
-			words_of_reason(w, more);
-		}
+		return;
+	}
+	words_add(w, "stopped by SIG%s", name);
+	if (r == NULL || r->kind >= WHY_UNSAVED) {
+		words_add(w, ", after all was %s", done);
+		r = verdict_from(v, WHY_DIFFERS);
+	}
+	if (r != NULL) {
+		words_add(w, "; ");
+		words_of_reason(w, r);
 	}
 }
 
@@ -534,22 +525,18 @@ verdicts_alike(const struct plan *p, const struct outcome *out, unsigned i,
 static void
 words_of_names(struct words *w, const struct plan *p, const struct outcome *out)
 {
-	const char *comma = ": ";
-	unsigned bad = 0, i;
+	unsigned bad = 0, named = 0, i;
 
 	for (i = 0; i < out->targets; i++)
 		bad += out->target[i].verdict.n > 0;
 	w->n = 0;
-	if (bad == 0) {
-		words_add(w, "complete: %u targets", out->targets);
-		return;
-	}
-	words_add(w, "NOT complete: %u of %u targets", bad, out->targets);
+	if (bad > 0)
+		words_add(w, "NOT complete: %u of ", bad);
+	words_add(w, "%s%u targets", bad > 0 ? "" : "complete: ", out->targets);
 	for (i = 0; i < out->targets; i++)
-		if (out->target[i].verdict.n > 0) {
-			words_add(w, "%s%s", comma, plan_each(p, i)->dst->name);
-			comma = ", ";
-		}
+		if (out->target[i].verdict.n > 0)
+			words_add(w, "%s%s", named++ == 0 ? ": " : ", ",
+			    plan_each(p, i)->dst->name);
 }
 
 void

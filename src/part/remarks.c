@@ -377,41 +377,53 @@ rest_make(struct remarks *found, const struct plan *p, uint64_t to)
 	found->rests = n;
 }
 
-void
-remarks_make(struct remarks *found, const struct plan *p, bool thorough)
+/* Remarks on one target. */
+static void
+remarks_of_target(struct remarks *found, const struct plan *p,
+    struct lookup *src, bool thorough)
 {
 	uint64_t written = p->bounded ? round_up(p->length, p->pad) : 0;
 	uint64_t to = p->bounded ? p->dst_off + written : p->dst->lim.end;
-	struct lookup src = { .ep = p->src }, dst = { .ep = p->dst };
+	struct lookup dst = { .ep = p->dst };
 
-	*found = (struct remarks){ .signs = 0 };
-	if (p->work == WORK_COMPARE)
-		return;
-	packed_make(found, p, &src);
-	if (!thorough && (p->opts->status & SHOW_NONE) != 0) {
-		table_free(&src);
+	packed_make(found, p, src);
+	if (!thorough && (p->opts->status & SHOW_NONE) != 0)
 		return;		/* the rest would not be reported */
-	}
 	found->fit = fit_judge(p);
 	if (thorough || (p->opts->map == NULL && p->src->lim.part == 0 &&
 	    p->bounded && p->length == (uint64_t)p->src->geo.size))
 		(void)ata_hidden(p->src, &found->hidden);
 	if (by_hand(p->opts) && (p->opts->force & FORCE_ODD) == 0) {
-		span_make(&found->src, p, &src, p->src_off, p->length);
+		span_make(&found->src, p, src, p->src_off, p->length);
 		span_make(&found->dst, p, &dst, p->dst_off, written);
-		cut_make(found, p, &src);
+		cut_make(found, p, src);
 	}
-	clone_make(found, p, &src);
-	beyond_make(&found->beyond, p, &src);
+	clone_make(found, p, src);
+	beyond_make(&found->beyond, p, src);
 	if ((thorough || p->dst->is.device) && p->length > 0)
 		found->signs = parts_signs(p->dst, p->dst_off, to,
 		    &found->sign);
 	if (p->dst->is.device && p->bounded && p->length > 0 &&
 	    p->opts->rest == 0)
 		rest_make(found, p, to);
-	slip_make(found, p, &src);
-	table_free(&src);
+	slip_make(found, p, src);
 	table_free(&dst);
+}
+
+void
+remarks_make(struct remarks *const found[], const struct plan *p,
+    bool thorough)
+{
+	struct lookup src = { .ep = p->src };
+	const struct plan *one;
+	unsigned i;
+
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++) {
+		*found[i] = (struct remarks){ .signs = 0 };
+		if (p->work != WORK_COMPARE)
+			remarks_of_target(found[i], one, &src, thorough);
+	}
+	table_free(&src);
 }
 
 static bool

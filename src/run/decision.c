@@ -81,17 +81,18 @@ static int
 decision_remark(struct decision *d, const struct opts *o, struct fault *f)
 {
 	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
-	struct remarks *found;
+	struct remarks *found[TARGETS_MOST];
 	struct plan *one;
 	unsigned i;
 
+	for (i = 0; i < d->plan.targets; i++)
+		found[i] = &d->target[i].remarks;
+	remarks_make(found, &d->plan, thorough);
 	for (i = 0; i < d->plan.targets; i++) {
 		one = plan_part(&d->plan, i);
-		found = &d->target[i].remarks;
-		remarks_make(found, one, thorough);
-		if (found->packed != NULL && one->dst->is.device)
-			return packed_refuse(found->packed, one, f);
-		one->found = o->compare == 0 ? found : NULL;
+		if (found[i]->packed != NULL && one->dst->is.device)
+			return packed_refuse(found[i]->packed, one, f);
+		one->found = o->compare == 0 ? found[i] : NULL;
 	}
 	return 0;
 }

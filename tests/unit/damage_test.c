@@ -269,7 +269,7 @@ is_whole_or_memory_is_short(void **state)
 		volumes_rescued(&v, &p, &map);
 		volumes_free(&v);
 		volumes_of_source(&v, &p);
-		remarks_make(&found, &p, true);
+		remarks_make(&(struct remarks *){ &found }, &p, true);
 		poor.on = false;
 	}
 	assert_int_equal(d.n, 1);
@@ -380,7 +380,7 @@ span(uint64_t from, uint64_t to)
 	p.src_off = from * SECTOR;
 	p.dst_off = 0;
 	p.length = (to - from) * SECTOR;
-	remarks_make(&found, &p, false);
+	remarks_make(&(struct remarks *){ &found }, &p, false);
 	return &found.src;
 }
 
@@ -444,13 +444,13 @@ are_on_clones(void **state)
 	p.length = 1000 * SECTOR;
 	add_row(&disk, 0, 0, 0x83, START, COUNT);
 	add_logical(&disk, 1, 0x05, 900, 40);
-	remarks_make(&found, &p, false);
+	remarks_make(&(struct remarks *){ &found }, &p, false);
 	assert_int_equal(found.beyond.n, 15);	/* all but 25 of 40 and one */
 	assert_int_equal(found.beyond.end, (900 + 4 * 40) * SECTOR);
 	assert_int_equal(found.beyond.number[0], 5 + 25);
 	forget();
 	p.length = START * SECTOR;		/* no clone */
-	remarks_make(&found, &p, false);
+	remarks_make(&(struct remarks *){ &found }, &p, false);
 	assert_int_equal(found.beyond.n, 0);
 	/* how much holds all of them */
 	target.ep.geo.room = 999 * SECTOR;
@@ -476,7 +476,7 @@ static enum slip
 slip(void)
 {
 	forget();
-	remarks_make(&found, &p, false);
+	remarks_make(&(struct remarks *){ &found }, &p, false);
 	return found.slip;
 }
 
