@@ -1,5 +1,5 @@
 /*
- * Block maps, versions 1.3 to 2.0: which blocks of an image hold data, and
+ * Block maps, versions 1.0 to 2.0: which blocks of an image hold data, and
  * their digests, as bmaptool(1) makes them.
  */
 #ifndef PARDD_BMAP_H
@@ -21,7 +21,7 @@ enum {
 struct bmap {
 	uint64_t size;		/* bytes of the image */
 	uint64_t block;		/* bytes; ranges are multiples of it */
-	const struct algorithm *algorithm;
+	const struct algorithm *algorithm;	/* of digests; NULL: it has none */
 	struct hash_range *range;	/* in order, with their digests */
 	size_t	 n, room;
 };

@@ -10,8 +10,9 @@
  *	    <BlockMap>
  *		<Range chksum="HEX"> FIRST-LAST </Range>  ...
  *
- * Version 1.3 has BmapFileSHA1 and sha1="HEX" instead.  The checksum of the
- * file is computed with each of its own digits replaced by 0.
+ * Version 1.3 has BmapFileSHA1 and sha1="HEX" instead, and older ones have no
+ * checksums.  bmaptool --no-checksum leaves out those of the ranges.  The
+ * checksum of the file is computed with each of its own digits replaced by 0.
  *
  * libexpat is loaded only when needed, which is rare.  A document type is
  * refused, because it can make a small file expand.
@@ -68,9 +69,11 @@ struct reader {
 	size_t		 n;
 	unsigned	 depth;
 	size_t		 line;		/* of the file, from 1 */
-	bool		 old;		/* version 1.3 */
+	bool		 old;		/* version 1.3, */
+	bool		 older;		/* or below */
 	bool		 sized;		/* its sizes were checked */
 	uint64_t	 blocks, mapped;	/* numbers in the file */
+	size_t		 bare;		/* ranges without a digest */
 	uint64_t	 sum;		/* mapped blocks, by adding up ranges */
 	char		 own[HASH_HEX];	/* checksum of the file */
 	char		 digest[HASH_HEX];	/* digest of the current
@@ -212,11 +215,15 @@ bmap_parse_range(struct reader *r)
 	*g = (struct hash_range){ .off = first * m->block };
 	g->len = (end < m->size ? end : m->size) - g->off;
 	r->sum += last - first + 1;
-	if (m->algorithm == NULL || !bmap_parse_digest(g->want, r->digest,
+	m->n++;
+	if (r->digest[0] == '\0')
+		r->bare++;
+	else if (m->algorithm == NULL || !bmap_parse_digest(g->want, r->digest,
 	    m->algorithm->size))
-		bmap_refuse(r, "a range has no checksum");
-	else
-		m->n++;
+		bmap_refuse(r, "the checksum of a range is none");
+	if (r->bare > 0 && r->bare < m->n)
+		bmap_refuse(r, "some ranges have a checksum, and some have "
+		    "none");
 }
 
 static void
@@ -261,11 +268,13 @@ bmap_parse_version(struct reader *r, const char *name, const char *const *attr)
 		if (strcmp(attr[0], "version") == 0)
 			v = attr[1];
 	r->old = strcmp(v, "1.3") == 0;
+	r->older = strcmp(v, "1.0") == 0 || strcmp(v, "1.1") == 0 ||
+	    strcmp(v, "1.2") == 0;
 	if (r->old)
 		r->m->algorithm = algorithm_named("sha1", 4);
-	if (strcmp(name, "bmap") != 0 || (!r->old && strcmp(v, "1.4") != 0 &&
-	    strcmp(v, "2.0") != 0))
-		bmap_refuse(r, "it is not a bmap of version 1.3, 1.4 or 2.0");
+	if (strcmp(name, "bmap") != 0 || (!r->old && !r->older &&
+	    strcmp(v, "1.4") != 0 && strcmp(v, "2.0") != 0))
+		bmap_refuse(r, "it is not a bmap of version 1.0 to 1.4, or 2.0");
 }
 
 static void
@@ -281,11 +290,12 @@ bmap_element_begin(void *arg, const char *name, const char **attr)
 	if (strcmp(name, "Range") != 0)
 		return;
 	r->digest[0] = '\0';
-	for (; *attr != NULL; attr += 2)
+	for (; *attr != NULL && !r->older; attr += 2)
 		if ((strcmp(attr[0], "chksum") == 0 ||
 		    (r->old && strcmp(attr[0], "sha1") == 0)) &&
-		    strlen(attr[1]) < sizeof(r->digest))
-			strlcpy(r->digest, attr[1], sizeof(r->digest));
+		    strlcpy(r->digest, attr[1][0] != '\0' ? attr[1] : "-",
+		    sizeof(r->digest)) >= sizeof(r->digest))
+			bmap_refuse(r, "a checksum is too long");
 }
 
 /* Take a number needed for ranges. */
@@ -453,9 +463,17 @@ check_own(struct reader *r, const char *path, char *buf, struct fault *f)
 	memset(at, '0', n);
 	if (hash_once(a, buf, strlen(buf), hex, f) != 0)
 		return -1;
-	if (strcasecmp(hex, r->own) != 0)
-		return fault_set(f, STATUS_REFUSED, "%s is damaged: its %s "
-		    "is %s, and it says %s", path, a->name, hex, r->own);
+	return strcasecmp(hex, r->own) == 0 ? 0 :
+	    fault_set(f, STATUS_REFUSED, "%s is damaged: its %s is %s, and it "
+	    "says %s", path, a->name, hex, r->own);
+}
+
+/* Check all that the file says of itself. */
+static int
+bmap_check(struct reader *r, const char *path, char *buf, struct fault *f)
+{
+	if (!r->older && check_own(r, path, buf, f) != 0)
+		return -1;
 	if (!r->sized)
 		return fault_set(f, STATUS_REFUSED, "%s has no BlockMap",
 		    path);
@@ -464,6 +482,8 @@ check_own(struct reader *r, const char *path, char *buf, struct fault *f)
 		    "blocks, but says %llu", path,
 		    (unsigned long long)r->sum,
 		    (unsigned long long)r->mapped);
+	if (r->bare > 0)
+		r->m->algorithm = NULL;
 	return 0;
 }
 
@@ -482,7 +502,7 @@ bmap_load(struct bmap *m, const char *path, struct fault *f)
 			fault_set(f, STATUS_REFUSED, "%s is not a text "
 			    "file", path);
 		else if (bmap_parse(&r, path, buf, f) == 0)
-			failed = check_own(&r, path, buf, f);
+			failed = bmap_check(&r, path, buf, f);
 	}
 	free(buf);
 	if (failed != 0)
