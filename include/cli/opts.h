@@ -70,6 +70,7 @@ enum rescue_word {		/* of rescue= */
 	RESCUE_NOSCRAPE = 1 << 1,
 	RESCUE_REVERSE = 1 << 2,
 	RESCUE_NOSWEEP = 1 << 3,
+	RESCUE_LOOSE = 1 << 4,
 };
 
 enum used_word {		/* of used= */

@@ -21,7 +21,7 @@ enum {
 struct bmap {
 	uint64_t size;		/* bytes of the image */
 	uint64_t block;		/* bytes; ranges are multiples of it */
-	const struct algorithm *algorithm;	/* of digests; NULL: it has none */
+	const struct algorithm *algorithm;	/* of its digests, or NULL */
 	struct hash_range *range;	/* in order, with their digests */
 	size_t	 n, room;
 };

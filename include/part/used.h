@@ -47,6 +47,7 @@ struct used {
 	uint64_t length;	/* bytes examined */
 	bool	 leaves;	/* "free" is left out */
 	bool	 masks;		/* "free" is read, but zeroed */
+	bool	 unchecked;	/* by a block map without digests */
 	bool	 clears;	/* zeros are written for "free" */
 };
 

@@ -446,8 +446,8 @@ words_complete(struct words *w)
 	words_without(w);
 	if (o->bmap == NULL)
 		return;
-	words_add(w, p->hash != NULL ? ", all as in %s: " : ", as mapped by "
-	    "%s, which has no checksums: ", o->bmap);
+	words_add(w, p->used->unchecked ? ", as mapped by %s, which has no "
+	    "checksums: " : ", all as in %s: ", o->bmap);
 	words_used(w);
 }
 

@@ -274,7 +274,7 @@ bmap_parse_version(struct reader *r, const char *name, const char *const *attr)
 		r->m->algorithm = algorithm_named("sha1", 4);
 	if (strcmp(name, "bmap") != 0 || (!r->old && !r->older &&
 	    strcmp(v, "1.4") != 0 && strcmp(v, "2.0") != 0))
-		bmap_refuse(r, "it is not a bmap of version 1.0 to 1.4, or 2.0");
+		bmap_refuse(r, "it is not a bmap of version 1.0 to 1.4 or 2.0");
 }
 
 static void

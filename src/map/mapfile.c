@@ -108,7 +108,7 @@ mapfile_read_block(struct mapfile *m, const char *s)
 {
 	uint64_t end = m->n == 0 ? 0 : m->seg[m->n - 1].off +
 	    m->seg[m->n - 1].len;
-	struct seg seg;
+	struct seg seg, gap = { end, 0, UNTRIED };
 
 	if (!mapfile_number(&s, &seg.off) || seg.off > INT64_MAX ||
 	    !mapfile_number(&s, &seg.len))
@@ -118,10 +118,15 @@ mapfile_read_block(struct mapfile *m, const char *s)
 	seg.status = (enum seg_status)*s;
 	if (seg.len > INT64_MAX - seg.off)
 		seg.len = INT64_MAX - seg.off;
-	if (m->n > 0 && (seg.off != end || seg.len == 0))
-		return "does not adjoin the one before";
+	if (m->n > 0 && (seg.off < end || (seg.off > end && !m->loose) ||
+	    seg.len == 0))
+		return "does not adjoin the one before (domain= may have gaps "
+		    "with rescue=loosedomain)";
 	if (seg.len == 0)
 		return NULL;
+	gap.len = seg.off - end;
+	if (m->n > 0 && gap.len > 0 && mapfile_append(m, &gap) != 0)
+		return no_memory;
 	return mapfile_append(m, &seg) == 0 ? NULL : no_memory;
 }
 
@@ -182,15 +187,16 @@ mapfile_read_lines(struct mapfile *m, FILE *in, const char *path,
 	return 0;
 }
 
-int
-mapfile_load(struct mapfile *m, const char *path, struct fault *f)
+static int
+mapfile_load_as(struct mapfile *m, const char *path, bool loose,
+    struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	FILE *in;
 	int failed;
 
-	*m = (struct mapfile){ .phase = '?', .pass = 1 };
+	*m = (struct mapfile){ .phase = '?', .pass = 1, .loose = loose };
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 && errno == ELOOP)
@@ -211,6 +217,18 @@ mapfile_load(struct mapfile *m, const char *path, struct fault *f)
 	failed = mapfile_read_lines(m, in, path, f);
 	fclose(in);
 	return failed;
+}
+
+int
+mapfile_load(struct mapfile *m, const char *path, struct fault *f)
+{
+	return mapfile_load_as(m, path, false, f);
+}
+
+int
+mapfile_load_loose(struct mapfile *m, const char *path, struct fault *f)
+{
+	return mapfile_load_as(m, path, true, f);
 }
 
 void

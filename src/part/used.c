@@ -236,6 +236,7 @@ of_bmap(struct used *u, struct plan *p, const struct bmap *m, struct fault *f)
 	u->bytes_free = used_list_bytes(&u->free, UINT64_MAX);
 	u->length = m->size;
 	u->masks = p->src->is.streamed;
+	u->unchecked = m->algorithm == NULL;
 	u->leaves = !u->masks;
 	u->clears = u->leaves && (p->opts->oflag & FLAG_NOZERO) == 0;
 	p->omitted = used_omits(u, p);

@@ -45,8 +45,9 @@ outputs_load(struct outputs *r, const struct opts *o, struct fault *f)
 static int
 open_hash(struct outputs *r, const struct plan *p, struct fault *f)
 {
-	return r->bmap.n == 0 || r->bmap.algorithm == NULL ?
-	    hash_open(&r->hash, p->opts, f) : hash_open_ranges(&r->hash, r->bmap.algorithm, r->bmap.range,
+	if (r->bmap.n == 0 || r->bmap.algorithm == NULL)
+		return hash_open(&r->hash, p->opts, f);
+	return hash_open_ranges(&r->hash, r->bmap.algorithm, r->bmap.range,
 	    r->bmap.n, f);
 }
 

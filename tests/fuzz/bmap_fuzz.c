@@ -61,7 +61,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	if (bmap_parse(&r, "fuzz", text, &f) == 0 &&
-	    check_own(&r, "fuzz", text, &f) == 0) {
+	    bmap_check(&r, "fuzz", text, &f) == 0) {
 		fuzz_taken++;
 		sound(&m);
 	} else if (f.status == 0 || f.text[0] == '\0') {
