@@ -102,6 +102,15 @@ statuses()
 }
 it "has every exit status in the manual" statuses
 
+# Those that stand on another page are named on the first.
+others()
+{
+	diff <("$pardd" --help all | sed -n 's/^  \([a-z0-9]*=\).*/\1/p' | sort) \
+	    <(section OPERANDS pardd.8 | awk '/^\.It Cm [0-9a-z]+ Ns = /{ print $3 "=" }
+		/^\.Cm [a-z]+= /{ for (i = 2; i <= NF; i++) if ($i != ",") print $i }' | sort -u)
+}
+it "tells of each operand in pardd(8), if only the page that has it" others
+
 # ------------------------------------------------------------------- the form
 
 if command -v mandoc >/dev/null; then
