@@ -67,7 +67,7 @@ mkdir "$made"
 "$blocks" make "$made/disk.img" 12M 1 && "$blocks" make "$made/old.img" 13M 2 &&
     "$blocks" make "$made/part.img" 4M 3 && "$blocks" make "$made/sda.img" 12M 4 &&
     gzip -1 -c "$made/part.img" >"$made/old.img.gz" &&
-    gzip -1 -c "$made/sda.img" >"$made/sda.img.gz" &&
+    gzip -1 -c "$made/sda.img" >"$made/sda.img.gz" && xz -0c "$made/sda.img" >"$made/sda.img.xz" &&
     "$blocks" make "$made/debian.iso" 3M 6 && cp "$made/debian.iso" "$made/image.iso"
 # ssh HOST COMMAND..., here; -fNL PORT:HOST:PORT is a tunnel into it from $near
 mkdir "$scratch/bin" "$scratch/pids" && cat >"$scratch/bin/ssh" <<-'EOF' && chmod +x "$scratch/bin/ssh"
@@ -123,7 +123,7 @@ block_map()
 stuff()
 {
 	local name
-	for name in disk.img old.img part.img sda.img old.img.gz sda.img.gz debian.iso image.iso; do
+	for name in disk.img old.img part.img sda.img old.img.gz sda.img.gz sda.img.xz debian.iso image.iso; do
 		[[ $1 != *"$name"* || -e $name ]] || cp "$made/$name" . || return
 	done
 	[[ $1 != *core-image* ]] || block_map || return
@@ -297,8 +297,9 @@ only_that()
 together "writes no disk with another serial number" only_that '((loops))' <<'EOT'
 pardd if=/dev/sda of=/dev/sdb oserial=S2RBNX0H606448W
 EOT
-together "takes what a pipe unpacks" apart '((loops))' <<'EOT'
-gzip -dc sda.img.gz | pardd of=/dev/sda
+together "takes what a pipe unpacks, and fills one" apart '((loops))' <<'EOT'
+xz -dc sda.img.xz | pardd of=/dev/sda
+pardd if=/dev/sda | gzip >sda.img.gz
 EOT
 limited()
 {
