@@ -26,7 +26,7 @@
 #include "cli/opts.h"
 #include "config.h"
 #include "copy/verdict.h"
-#include "disk/list.h"
+#include "disk/disk.h"
 #include "end/endpoint.h"
 #include "open/tee.h"
 #include "part/damage.h"

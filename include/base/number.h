@@ -4,6 +4,7 @@
 #ifndef PARDD_NUMBER_H
 #define PARDD_NUMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,5 +36,18 @@ size_t number_part(uint64_t n, size_t parts, uint64_t of);
 /* Mix bytes into a sum that began as NUMBER_SUM: FNV-1a, 64 bits. */
 #define NUMBER_SUM	UINT64_C(0xcbf29ce484222325)
 uint64_t number_sum(uint64_t sum, const void *bytes, size_t n);
+
+/*
+ * Buffers: their alignment and their contents.
+ */
+
+/*
+ * Allocate len bytes that begin at a page and fill whole pages, as O_DIRECT and
+ * commands require.  The caller frees them; NULL without memory.
+ */
+unsigned char *page_alloc(size_t len);
+
+/* Whether all bytes of a buffer are zero. */
+bool all_zero(const unsigned char *buf, size_t len);
 
 #endif

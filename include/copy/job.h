@@ -17,17 +17,91 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/fault.h"
 #include "base/title.h"
 #include "copy/junk.h"
 #include "copy/outcome.h"
-#include "copy/rate.h"
-#include "copy/turn.h"
 #include "end/endpoint.h"
 #include "map/map.h"
 #include "plan/plan.h"
+
+/*
+ * Taking turns at a target that is written in order: a pipe, a terminal, a file
+ * in append mode.
+ */
+
+enum { TURN_WAITERS = 16 };	/* threads that may wait at a time */
+
+struct turn {			/* t: lock */
+	pthread_mutex_t	lock;
+	uint64_t	next;		/* t: the byte whose turn it is */
+	bool		stopped;	/* t: there will be no further turn */
+	struct turn_waiter {
+		pthread_cond_t	moved;
+		uint64_t	off;
+		bool		here;
+	}		waiter[TURN_WAITERS];	/* t */
+};
+
+/* The first turn is that of byte 0.  Destroy it once no thread uses it. */
+void turn_init(struct turn *);
+void turn_destroy(struct turn *);
+
+/* Wait for the turn of byte off.  Returns false if turn_stop was called. */
+bool turn_wait(struct turn *, uint64_t off);
+
+/* Pass the turn on to byte "next".  Only the holder of the turn may. */
+void turn_pass(struct turn *, uint64_t next);
+
+/* End all turns, and wake all waiters.  Safe in any thread. */
+void turn_stop(struct turn *);
+
+/*
+ * rate=: a limit in bytes per second.  All workers share one schedule, and a
+ * worker waits before it moves bytes, not after, so there is no burst at the
+ * start.
+ */
+
+enum {
+	RATE_LEAST = 4096,	/* bytes per second */
+	RATE_LOOK = 100000000,	/* ns until all obey a new rate */
+};
+
+struct rate {
+	atomic_uint_fast64_t bytes;	/* per second; 0: no limit */
+	atomic_bool	 paused;	/* nothing may move */
+	atomic_uint_fast64_t paid;	/* ns: the time until which the bytes
+					 * granted so far take */
+};
+
+/*
+ * Set the limit in bytes per second; 0: none.  Threads that are waiting obey it
+ * within a tenth of a second.
+ */
+void rate_set(struct rate *, uint64_t bytes);
+
+/*
+ * Ask to move len bytes.  Returns 0 if they may move now; they are then
+ * accounted for.  Else returns the ns after which to ask again.  Never blocks.
+ * Safe in any thread.
+ */
+uint64_t rate_due(struct rate *, uint64_t len);
+
+/*
+ * The same, but wait.  Returns false, with nothing accounted for, if the
+ * descriptor "halt" became readable meanwhile.
+ */
+bool rate_wait(struct rate *, uint64_t len, int halt);
+
+/*
+ * How many bytes to move at a time, up to "most": a tenth of a second's worth,
+ * but at least 4096.  It is "most" if bpt= is given, or if each piece has a
+ * digest.
+ */
+size_t rate_piece(const struct rate *, const struct plan *, size_t most);
 
 enum { WORKERS_MOST = 16 };
 

@@ -12,7 +12,7 @@
 
 #include "base/fault.h"
 #include "base/newfile.h"
-#include "digest/bmap_table.h"
+#include "digest/bmap.h"
 #include "digest/digest_table.h"
 #include "digest/digester.h"
 #include "digest/manifest.h"

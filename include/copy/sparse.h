@@ -41,4 +41,14 @@ bool sparse_wanted(const struct plan *);
  */
 bool sparse_write(struct worker *, uint64_t off, size_t len);
 
+/*
+ * Copying by sharing the blocks of two files on one file system.
+ */
+
+/*
+ * Share whatever can be shared, and settle it in the map, before the workers
+ * start.  With reflink=always the job fails if that was not everything.
+ */
+void reflink_run(struct job *);
+
 #endif

@@ -15,9 +15,6 @@
 /* Fail the job because of a read that failed or ended too early. */
 void transfer_fail_read(struct worker *, const struct io *);
 
-/* The same for a write that failed. */
-void transfer_fail_write(struct worker *, const struct io *);
-
 /* Whether to read past all caches, which isolates an error. */
 enum care { NORMALLY, CAREFULLY };
 

@@ -5,6 +5,8 @@
 #ifndef PARDD_DIGESTER_H
 #define PARDD_DIGESTER_H
 
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,5 +34,32 @@ bool digester_digest(const struct digester *, const void *buf, size_t len,
 struct digester_sum *digester_begin(const struct digester *);
 void digester_add(struct digester_sum *, const void *buf, size_t len);
 bool digester_end(struct digester_sum *, struct digest *);
+
+/*
+ * libcrypto, loaded only when needed: linking with it would take longer than
+ * the rest of the program's start.
+ */
+
+#define TEXT(x)		#x
+#define VERSION(x)	TEXT(x)
+#define LIBCRYPTO	"libcrypto.so." VERSION(OPENSSL_SHLIB_VERSION)
+
+#define CRYPTO_FUNCTIONS(X) \
+	X(init, OPENSSL_init_crypto) X(fetch, EVP_MD_fetch) \
+	X(free, EVP_MD_free) X(new, EVP_MD_CTX_new) X(end, EVP_MD_CTX_free) \
+	X(begin, EVP_DigestInit_ex2) X(update, EVP_DigestUpdate) \
+	X(final, EVP_DigestFinal_ex)
+
+struct crypto {
+#define MEMBER(member, name)	__typeof__(name) *member;
+	CRYPTO_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+/*
+ * Load it; it stays loaded.  "what" needs it, for messages.  Returns 0, or -1
+ * with *f (STATUS_REFUSED).
+ */
+int crypto_load(struct crypto *, const char *what, struct fault *f);
 
 #endif

@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+#include "base/fault.h"
 
 struct disk {
 	dev_t	 node;		/* the block node; 0: there is none */
@@ -175,5 +178,26 @@ bool disk_namesake(const struct disk *, enum disk_name by, struct disk *other);
  * belongs to another device.
  */
 bool disk_path(dev_t node, const char *name, char *path, size_t room);
+
+/*
+ * --list: the disks of this machine, and what uses them.
+ */
+
+/*
+ * Print a line for each disk, in columns or (json) as JSON objects.  Opens no
+ * disk.  Returns 0, or -1 with *f: without sysfs, or memory.
+ */
+int list_print(FILE *, bool json, struct fault *f);
+
+/*
+ * The temperature of a disk.
+ */
+
+/*
+ * Read the temperature of a whole disk, by its block node, in degrees Celsius.
+ * Returns false if the kernel knows no sensor, or the sensor does not answer.
+ * May take as long as a command to the disk.
+ */
+bool disk_temperature(dev_t whole, double *celsius);
 
 #endif

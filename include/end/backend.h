@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
@@ -196,5 +197,90 @@ int endpoint_probe_first(struct endpoint *, struct io *, struct fault *f);
 /* open_readback for any backend that has a view. */
 int file_readback(const struct endpoint *target, struct endpoint *r,
     struct fault *f);
+
+/*
+ * Memory for the requests of a lane that a library carries out, allocated when
+ * the first one begins.  Used by one thread.
+ */
+
+struct call_head {		/* first member of a library's call */
+	struct lane	*lane;	/* lane_over is called for it; NULL: the caller
+				 * waits for the call */
+	struct io	*io;	/* the request of that lane */
+	struct call_head	*next;	/* the owner's, while idle */
+};
+
+struct flights {		/* all 0: nothing allocated */
+	struct call_head	*idle;
+	void		*all;
+};
+
+/*
+ * Take an idle call from "most" of "size" bytes each.  NULL if none is idle, or
+ * without memory.  Its contents are undefined.
+ */
+void *flights_begin(struct flights *, unsigned most, size_t size);
+
+/* Give a call back. */
+void flights_end(struct flights *, void *call);
+
+/* Free the memory, when no call is in use. */
+void flights_free(struct flights *);
+
+/*
+ * The block node of a disk that is reached by SCSI or NVMe commands.
+ */
+
+/*
+ * Open the directory of its block node in sysfs; the caller closes it.  Returns
+ * -1 if there is no such node, or no sysfs.
+ */
+int node_dir(const struct endpoint *);
+
+/* Whether the block node is read-only (blockdev --setro). */
+bool node_read_only(const struct endpoint *);
+
+/*
+ * Write back the page cache of its block nodes, also those of other paths to
+ * the disk, because commands read the disk itself. node_settle_paths does so
+ * for a disk that is reached without a node.
+ */
+struct disk;
+void node_settle(const struct endpoint *);
+void node_settle_paths(const struct disk *);
+
+/*
+ * Whether the kernel has taken the disk behind fd out of service.  Until then,
+ * the last commands to a vanishing disk fail in various ways.
+ */
+bool node_lost(int fd);
+
+/*
+ * Ends that are files on an overlay, and so files of a layer as well.
+ */
+
+/*
+ * Open the layer's file of a target that has just been opened, for its locks,
+ * and record whether the overlay can be flushed.
+ */
+void layer_open(struct endpoint *, bool look);
+
+/* Whether fd, with that stat, is the file of an end under another name. */
+bool layer_is(const struct endpoint *, int fd, const struct stat *);
+
+/*
+ * Reopening what an O_PATH descriptor refers to.
+ */
+
+/*
+ * Open the file behind the descriptor "path" with these flags.  A file is
+ * opened by "name" if that still leads to it, otherwise through /proc/self/fd;
+ * name may be NULL.  Without /proc, the name must still lead to the same file.
+ * Returns a descriptor, or -1 with errno.
+ */
+int reopen(int path, const char *name, int flags);
+
+/* The same for a name just looked up; ESTALE if it now leads elsewhere. */
+int open_found(int path, const char *name, int flags);
 
 #endif

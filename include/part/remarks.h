@@ -12,7 +12,7 @@
 #include "part/parts.h"
 #include "plan/fit.h"
 #include "plan/plan.h"
-#include "scsi/ata.h"
+#include "scsi/scsi.h"
 
 enum lies {			/* where a boundary of the range lies */
 	LIES_DISK,		/* at the start or end of the disk */

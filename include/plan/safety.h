@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/fault.h"
 #include "disk/usage.h"
 #include "plan/plan.h"
 
@@ -23,5 +24,18 @@ int safety_check(const struct plan *, struct fault *f);
  */
 bool safety_source_busy(const struct plan *, struct usage *use, char *name,
     size_t room);
+
+/*
+ * Whether two ends share bytes, under whatever names.
+ */
+
+/*
+ * Refuse a target if it is written or truncated where the source is read.
+ * Returns 0, or -1 with *f (STATUS_REFUSED).
+ */
+int overlap_source(const struct plan *, struct fault *f);
+
+/* The same for two of several targets. */
+int overlap_targets(const struct plan *, const struct plan *, struct fault *f);
 
 #endif

@@ -6,16 +6,55 @@
 #define PARDD_EVENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
-#include "../../src/record/sink.h"
 #include "base/fault.h"
 #include "cli/opts.h"
 #include "copy/outcome.h"
 #include "map/map.h"
 #include "plan/plan.h"
 #include "rescue/pattern.h"
+
+/*
+ * Where the lines of json= and log= go: a file, or an inherited descriptor.
+ */
+
+struct sink {
+	int		 fd;	/* -1: none, or closed */
+	bool		 journal;	/* lines are appended to a regular
+					 * file */
+	bool		 named;	/* opened and closed by us */
+	bool		 regular;
+	const char	*key, *name;	/* the operand and its value */
+	struct fault	 trouble;	/* a line was lost; status 0: none
+					 * was */
+};
+
+/*
+ * Open s->name.  Unless this is a journal, a number is a descriptor, and so is
+ * what a shell makes of >(command).  Refuses an end of the copy, none of which
+ * may be open yet, and files of other operands.  With --dry-run a name is only
+ * checked.  Returns 0, or -1 with *f and nothing to close.
+ */
+int sink_open(struct sink *s, const struct opts *, struct fault *f);
+
+/* Whether PIPE_BUF bytes can be written within so many ms. */
+bool sink_room(const struct sink *, int patience);
+
+/*
+ * Write a line, waiting at most so many ms whenever a pipe is full, and for a
+ * file until a signal arrives.  Returns 0, or an errno value; a file then
+ * contains no part of the line, or was left, and takes no more.
+ */
+int sink_put(struct sink *, const char *line, size_t len, int patience);
+
+/*
+ * Close it, unless it was inherited; it takes no more lines.  Returns 0 or an
+ * errno value.
+ */
+int sink_close(struct sink *);
 
 struct json_t;			/* of jansson */
 
@@ -84,5 +123,35 @@ void events_close(struct events *);
  * lines, and the copy goes on.
  */
 bool events_trouble(struct events *, struct fault *f);
+
+/*
+ * JSON lines for programs: writing them, and parts that several of them have.
+ * Returned values belong to the caller; NULL: no memory.
+ */
+
+#define SCHEMA	"pardd/1"
+
+enum { PATIENCE = 5000 };	/* ms to wait for a slow reader */
+
+/*
+ * Write an object as a line, waiting up to patience ms, and free it.  If the
+ * sink does not take it, the sink is closed, and s->trouble says why.
+ */
+void event_put(struct sink *s, struct json_t *o, int patience);
+
+/* After the last line: a server may report a full disk only now. */
+void event_last(struct sink *);
+
+/* The words of the command line. */
+struct json_t *event_operands(const struct opts *);
+
+/* Add what is known about several targets to an object; takes it over. */
+struct json_t *event_targets(const struct events *, struct json_t *o);
+
+/* A range of the map, in bytes of the source. */
+struct json_t *event_range(const struct plan *, const struct seg *);
+
+/* The counts in each progress line and each result. */
+struct json_t *event_counts(const struct tally *);
 
 #endif

@@ -10,6 +10,8 @@
 #include "base/fault.h"
 #include "base/newfile.h"
 #include "copy/outcome.h"
+#include "digest/bmap.h"
+#include "digest/digest_table.h"
 #include "digest/hash.h"
 #include "plan/plan.h"
 
@@ -25,5 +27,38 @@ char *hashfile_line(const struct plan *, const struct hash_sum *);
  */
 int hashfile_write(struct newfile *, const struct plan *,
     const struct outcome *, struct fault *f);
+
+/*
+ * Writing block maps.
+ */
+
+/*
+ * Write the block map of an image of "size" bytes, in blocks of "block" bytes;
+ * blocks without a piece are not mapped.  Returns 0, or -1 with *f.
+ */
+int bmap_write(struct newfile *, struct bmap_table *, uint64_t size,
+    uint64_t block, struct fault *f);
+
+/*
+ * Writing manifests.
+ */
+
+/*
+ * Write a table of digests; off is the byte of the target where its ranges
+ * begin.  Returns 0, or -1 with *f.
+ */
+int manifest_write(struct newfile *, const struct plan *, struct digest_table *,
+    uint64_t off, struct fault *f);
+
+/*
+ * usedmap=: what file systems use, as a map that ddrescue and domain= accept as
+ * a domain.
+ */
+
+/*
+ * Write it, if requested: + is used, ? is free; positions are bytes of the
+ * source.  Returns 0, or -1 with *f.
+ */
+int usedmap_write(struct newfile *, const struct plan *, struct fault *f);
 
 #endif

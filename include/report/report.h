@@ -5,10 +5,15 @@
 #define PARDD_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/fault.h"
 #include "copy/outcome.h"
+#include "end/endpoint.h"
+#include "map/map.h"
+#include "part/damage.h"
 #include "part/remarks.h"
 #include "plan/plan.h"
 #include "rescue/pattern.h"
@@ -117,5 +122,85 @@ void report_abandoned(const struct plan *, struct outcome *);
 
 /* Print unreadable ranges, totals and verdict, as status= allows. */
 void report_end(const struct plan *, struct outcome *);
+
+/*
+ * The live line on stderr, or a progress line now and then.
+ */
+
+enum { PROGRESS_SAMPLES = 32 };
+
+struct progress {
+	const struct plan *p;
+	enum { NO_LINE, LIVE_LINE, LINES } how;
+	bool	 drawn;		/* there is a line to erase */
+	double	 interval;	/* seconds */
+	double	 next;		/* s, time of the next line */
+	struct {
+		double	seconds, bytes;
+	}	 sample[PROGRESS_SAMPLES];	/* for the recent rate */
+	unsigned samples;
+	enum phase phase;	/* that the samples belong to */
+	char	 map[256];	/* the second line, as last made */
+	double	 map_next;	/* s, when to make it again */
+	bool	 two;		/* the second line is drawn */
+};
+
+/*
+ * Decide whether and how to report progress, and prepare it, starting with this
+ * tally.
+ */
+void progress_begin(struct progress *, const struct plan *,
+    const struct tally *);
+
+/* How long the main thread may sleep, in ms; -1 without a line. */
+int progress_wait(const struct progress *, double seconds);
+
+/* Draw the line if it is time; with status=map also the map below it. */
+void progress_draw(struct progress *, struct map *, const struct tally *);
+
+/* Erase the line, so that something else can be printed. */
+void progress_clear(struct progress *);
+
+/* Leave the final state on the screen, if there was a line. */
+void progress_end(struct progress *, const struct tally *);
+
+/*
+ * A map of any length as a number of cells to be drawn.
+ */
+
+/*
+ * Give each of n cells the worst status (enum seg_status) in its part of
+ * "length" bytes. seg has n_seg segments, in order and without gaps, as
+ * map_copy returns them.  If the map has fewer bytes than cells, several cells
+ * stand for one byte.
+ */
+void cells_fill(char *cell, size_t n, const struct seg *seg, size_t n_seg,
+    uint64_t length);
+
+/*
+ * Describing an end of the copy for people.
+ */
+
+/*
+ * Its name, in at most "most" bytes and a NUL; of a long name the end, where
+ * names differ.  Not yet escaped.  Returns text.
+ */
+const char *wording_name(char *text, size_t room, const struct endpoint *,
+    size_t most);
+
+/* A description: "block device, 500 GB, Samsung SSD 870, serial S5Y1". */
+const char *wording_end(char *text, size_t room, const struct endpoint *);
+
+/* Model and serial number: "Samsung SSD 870, S5Y1"; or the kind of end. */
+const char *wording_who(char *text, size_t room, const struct endpoint *);
+
+/*
+ * What distinguishes it, to be put after its name: ", Samsung SSD 870, 500 GB,
+ * serial S5Y1", as far as known.
+ */
+const char *wording_brief(char *text, size_t room, const struct endpoint *);
+
+/* What was lost, as a sentence without its full stop; "" if unknown. */
+const char *wording_loss(char *text, size_t room, const struct loss *);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "end/endpoint.h"
 
 enum scsi_node { SCSI_SG, SCSI_BSG, SCSI_BLOCK, SCSI_CARRIED };
 
@@ -187,5 +188,21 @@ enum scsi_result scsi_mapped(const struct scsi_path *, uint64_t lba,
 
 /* Sleep before the next try: 2, 4, 8 ... ms, but at most half a second. */
 void scsi_pause(int tries);
+
+/*
+ * The sectors that an ATA disk hides after its last visible one.
+ */
+
+struct ata_hidden {		/* hidden bytes */
+	uint64_t area;		/* by a host protected area (HPA) */
+	uint64_t overlay;	/* by a device configuration overlay (DCO) */
+};
+
+/*
+ * Ask the disk how much it hides, by commands that change nothing.  Returns
+ * false, without asking, if the end is not a whole ATA disk.  Queries that the
+ * disk does not answer count as 0.
+ */
+bool ata_hidden(const struct endpoint *, struct ata_hidden *);
 
 #endif

@@ -1,12 +1,10 @@
 /*
  * Buffers.
  */
-#include "base/bytes.h"
+#include "base/number.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/number.h"
 
 enum { PAGE = 4096 };
 

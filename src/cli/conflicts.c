@@ -2,7 +2,7 @@
  * Operands that contradict each other.  Only the command line counts, and
  * nothing has been opened yet; the rules are in conflicts.def.
  */
-#include "conflicts.h"
+#include "opts_row.h"
 
 #include <stdbool.h>
 #include <string.h>

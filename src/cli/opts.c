@@ -10,8 +10,6 @@
 
 #include "base/algorithm.h"
 #include "base/status.h"
-#include "conflicts.h"
-#include "hint.h"
 #include "opts_row.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))

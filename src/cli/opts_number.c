@@ -10,7 +10,6 @@
 
 #include "base/number.h"
 #include "base/status.h"
-#include "hint.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 

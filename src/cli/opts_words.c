@@ -9,7 +9,6 @@
 
 #include "base/algorithm.h"
 #include "base/status.h"
-#include "hint.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 

@@ -21,8 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bytes.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "copy/junk.h"
 #include "copy/transfer.h"
 

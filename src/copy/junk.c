@@ -28,7 +28,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/bytes.h"
 #include "base/number.h"
 #include "copy/job.h"
 

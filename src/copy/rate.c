@@ -4,7 +4,7 @@
  * worker that is late by up to LATE (a timer, a slow request) may catch up, or
  * the rate would never be reached; longer delays are lost.
  */
-#include "copy/rate.h"
+#include "copy/job.h"
 
 #include <poll.h>
 #include <time.h>

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/bytes.h"
 #include "base/number.h"
 #include "end/lane.h"
 #include "open/tee.h"

@@ -11,7 +11,7 @@
  * Requests in flight continue meanwhile.
  *
  * An end that io_uring does not support sends requests itself.  The ring waits
- * for it, too (uring.c), and calls its lane every second, because an answer may
+ * for it, too, and calls its lane every second, because an answer may
  * never come.
  *
  * With hash= a slot is lent to the digests after it was read, and becomes idle
@@ -20,11 +20,17 @@
  *
  * All slots of a queue belong to one thread: there is no lock.
  */
-#include "copy/ring.h"
+#include "copy/worker.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <liburing.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/param.h>
 
 #include "base/clock.h"
@@ -32,9 +38,280 @@
 #include "copy/piece.h"
 #include "copy/sparse.h"
 #include "copy/transfer.h"
-#include "copy/window.h"
 #include "digest/hash.h"
-#include "uring.h"
+#include "end/lane.h"
+
+/*
+ * The io_uring of one thread.
+ *
+ * An end that io_uring does not support sends requests itself, as a library
+ * does.  The ring polls the descriptors of its lane, so that there is one place
+ * to wait for all that is in flight.
+ */
+
+enum {
+	URING_LARGE = 2,	/* entries taken up by a large one */
+	LIBRARIES = 2,
+	POLLS = 2,		/* of a library: to read, to write */
+};
+
+struct library {		/* that sends the requests of a lane */
+	struct lane	*lane;
+	unsigned	 busy;	/* requests in flight */
+	bool		 polled[POLLS];	/* the poll is in the ring */
+};
+
+struct uring {
+	struct io_uring	 ring;
+	struct library	 library[LIBRARIES];	/* of source and target */
+	bool		 wide;	/* the ring has large entries */
+};
+
+/*
+ * Setting up an io_uring, submitting to it, and waiting, also for libraries.
+ */
+
+enum { SECOND = 1000000000 };	/* ns */
+
+static const short poll_events[POLLS] = { POLLIN, POLLOUT };
+
+/*
+ * Open the ring, for one request at a time of each of "slots", and for the
+ * polls.  The lanes are in library[] already, and the struct stays where it is.
+ * Returns 0, or an errno value.
+ */
+static int
+uring_open(struct uring *u, unsigned slots)
+{
+	/* One thread submits and waits: the kernel finds that cheapest. */
+	static const unsigned flags[] = {
+		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+		0,			/* Linux before 6.1 */
+	};
+	unsigned large = u->wide ? IORING_SETUP_SQE128 |
+	    IORING_SETUP_CQE32 : 0;
+	int err = -ENOSYS;
+	size_t i;
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]) && err < 0; i++)
+		err = io_uring_queue_init(slots * 2 + 2 * LIBRARIES * POLLS,
+		    &u->ring, flags[i] | large | IORING_SETUP_R_DISABLED);
+	return -err;
+}
+
+static void
+uring_close(struct uring *u)
+{
+	io_uring_queue_exit(&u->ring);
+}
+
+/* Called first by the thread that uses the ring.  Returns as uring_open. */
+static int
+uring_enable(struct uring *u)
+{
+	int err = io_uring_enable_rings(&u->ring);
+
+	return err < 0 ? -err : 0;
+}
+
+/*
+ * Submit a request with the next wait; data comes back with its completion.
+ * The ring has two entries for each slot, which has one request at a time, and
+ * for each poll.  A large entry takes as much space as two.
+ */
+static void
+uring_enter(struct uring *u, const struct io_uring_sqe *request, void *data)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&u->ring);
+
+	assert(sqe != NULL);
+	memcpy(sqe, request, sizeof(*sqe) * (u->wide ? URING_LARGE : 1));
+	io_uring_sqe_set_data(sqe, data);
+}
+
+/* How many entries have not been submitted yet. */
+static unsigned
+uring_unsubmitted(const struct uring *u)
+{
+	return io_uring_sq_ready(&u->ring);
+}
+
+/* The nth poll, over all libraries. */
+static bool *
+nth_poll(struct uring *u, size_t n, struct library **lib)
+{
+	*lib = &u->library[n / POLLS];
+	return &(*lib)->polled[n % POLLS];
+}
+
+/* Handle a completion that belongs to a library; false if it is another. */
+static bool
+uring_served(struct uring *u, const void *data)
+{
+	struct library *lib;
+	bool *polled;
+	size_t i;
+
+	for (i = 0; i < (size_t)LIBRARIES * POLLS; i++) {
+		polled = nth_poll(u, i, &lib);
+		if (data != polled)
+			continue;
+		*polled = false;
+		lane_service(lib->lane);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Take the next completion of a request.  A poll that has ended lets its
+ * library work.  Returns false if there is no completion.
+ */
+static bool
+uring_next(struct uring *u, void **data, int *result)
+{
+	struct io_uring_cqe *cqe;
+
+	while (io_uring_peek_cqe(&u->ring, &cqe) == 0) {
+		*data = io_uring_cqe_get_data(cqe);
+		*result = cqe->res;
+		io_uring_cqe_seen(&u->ring, cqe);
+		/* NULL: a poll was removed */
+		if (*data != NULL && !uring_served(u, *data))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Wait for a completion, but not longer than ns nanoseconds; 0: without limit.
+ * Returns 0, or an errno value if the ring itself fails.
+ */
+static int
+uring_wait(struct uring *u, uint64_t ns)
+{
+	struct __kernel_timespec t = { .tv_sec = (long long)(ns / SECOND),
+		.tv_nsec = (long long)(ns % SECOND) };
+	struct io_uring_cqe *cqe;
+	int err = ns == 0 ? io_uring_submit_and_wait(&u->ring, 1) :
+	    io_uring_submit_and_wait_timeout(&u->ring, &cqe, 1, &t, NULL);
+
+	return err >= 0 || err == -ETIME || err == -EINTR || err == -EAGAIN ||
+	    err == -EBUSY ? 0 : -err;
+}
+
+/* Whether any library has requests in flight. */
+static bool
+uring_serving(const struct uring *u)
+{
+	return u->library[0].busy + u->library[1].busy > 0;
+}
+
+/* Take a request that a library has finished, or NULL. */
+static struct io *
+uring_ended(struct uring *u)
+{
+	struct library *lib;
+	struct io *io;
+
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++) {
+		io = lane_ended(lib->lane);
+		if (io != NULL) {
+			lib->busy--;
+			return io;
+		}
+	}
+	return NULL;
+}
+
+/* Let all libraries work that have requests in flight. */
+static void
+uring_service(struct uring *u)
+{
+	struct library *lib;
+
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++)
+		if (lib->busy > 0)
+			lane_service(lib->lane);
+}
+
+/*
+ * Wait for a library without the ring, for at most ms milliseconds.  Returns
+ * false if none has requests in flight.
+ */
+static bool
+uring_wait_library(struct uring *u, int ms)
+{
+	struct library *lib;
+	struct pollfd p;
+
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++) {
+		if (lib->busy == 0)
+			continue;
+		p.fd = lane_pollfd(lib->lane, &p.events);
+		poll(&p, 1, ms);
+		lane_service(lib->lane);
+		return true;
+	}
+	return false;
+}
+
+/* Have the ring poll the descriptors of the libraries. */
+static void
+uring_arm(struct uring *u)
+{
+	struct library *lib;
+	struct io_uring_sqe sqe[URING_LARGE];
+	short events;
+	size_t i;
+	int fd;
+
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++) {
+		fd = lane_pollfd(lib->lane, &events);
+		for (i = 0; i < POLLS && fd >= 0; i++) {
+			if (lib->polled[i] || (events & poll_events[i]) == 0)
+				continue;
+			memset(sqe, 0, sizeof(sqe));
+			io_uring_prep_poll_add(sqe, fd,
+			    (unsigned)poll_events[i]);
+			uring_enter(u, sqe, &lib->polled[i]);
+			lib->polled[i] = true;
+		}
+	}
+}
+
+/*
+ * Remove all polls with the next wait, because the lanes are about to be
+ * detached.  Until uring_armed returns false, completions have to be taken.
+ */
+static void
+uring_disarm(struct uring *u)
+{
+	struct io_uring_sqe sqe[URING_LARGE];
+	struct library *lib;
+	bool *polled;
+	size_t i;
+
+	for (i = 0; i < (size_t)LIBRARIES * POLLS; i++) {
+		polled = nth_poll(u, i, &lib);
+		if (!*polled)
+			continue;
+		memset(sqe, 0, sizeof(sqe));
+		io_uring_prep_poll_remove(sqe, (uintptr_t)polled);
+		uring_enter(u, sqe, NULL);
+	}
+}
+
+static bool
+uring_armed(const struct uring *u)
+{
+	const struct library *lib;
+
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++)
+		if (lib->polled[0] || lib->polled[1])
+			return true;
+	return false;
+}
 
 static const uint64_t period = 4000000000;	/* ns until windows start small
 						 * again */

@@ -36,7 +36,8 @@ transfer_fail_read(struct worker *w, const struct io *io)
 	job_fail_at(job, &f, io->off + io->done);
 }
 
-void
+/* The same for a write that failed. */
+static void
 transfer_fail_write(struct worker *w, const struct io *io)
 {
 	struct job *job = w->job;

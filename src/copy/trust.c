@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/bytes.h"
 #include "base/number.h"
 #include "base/status.h"
 

@@ -8,7 +8,7 @@
  *
  *	t	turn->lock, a leaf
  */
-#include "copy/turn.h"
+#include "copy/job.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
  * Windows of requests, by the time that requests take.
  */
-#include "copy/window.h"
+#include "copy/worker.h"
 
 enum {
 	LEAST = 3,		/* smallest window: one served, one next, one

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 
-#include "copy/ring.h"
 #include "end/gauge.h"
 
 /* Report a source that disappeared between two passes. */

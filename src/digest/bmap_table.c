@@ -3,12 +3,10 @@
  *
  *	c	table->lock, a leaf: nothing is called with it held
  */
-#include "digest/bmap_table.h"
+#include "digest/bmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "digest/bmap.h"
 
 void
 bmap_table_init(struct bmap_table *t, const struct digester *by)

@@ -20,7 +20,7 @@
 
 #include "base/algorithm.h"
 #include "base/status.h"
-#include "crypto.h"
+#include "digest/digester.h"
 #include "map/map.h"
 
 enum { ZEROS = 1 << 20 };	/* bytes of a gap taken at a time */

@@ -3,7 +3,7 @@
  * linux/dm-ioctl.h and the kernel's admin-guide/device-mapper/linear.rst and
  * striped.rst.
  */
-#include "disk/dm.h"
+#include "disk/stack.h"
 
 #include <errno.h>
 #include <fcntl.h>

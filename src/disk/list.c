@@ -8,7 +8,7 @@
  * partitions.  File systems are those that udev has found.  Text from outside
  * is escaped before lines are folded.
  */
-#include "disk/list.h"
+#include "disk/disk.h"
 
 #include <bsd/string.h>
 #include <dirent.h>
@@ -26,7 +26,6 @@
 #include "base/number.h"
 #include "base/print.h"
 #include "base/value.h"
-#include "disk/disk.h"
 #include "disk/sysfs.h"
 #include "disk/usage.h"
 

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "disk/disk.h"
-#include "disk/dm.h"
 #include "disk/overlay.h"
 #include "disk/sysfs.h"
 

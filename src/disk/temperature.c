@@ -2,7 +2,7 @@
  * The temperature of a disk, by hwmon: SATA and SCSI disks have a sensor there
  * if the module drivetemp is loaded; NVMe disks have their own.
  */
-#include "disk/temperature.h"
+#include "disk/disk.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
+#include "base/number.h"
 #include "base/path.h"
 #include "base/status.h"
 

@@ -13,7 +13,6 @@
 #include "base/status.h"
 #include "disk/disk.h"
 #include "end/backend.h"
-#include "end/layer.h"
 
 bool
 endpoint_disk(const struct endpoint *ep, struct disk *d)

@@ -1,7 +1,7 @@
 /*
  * Memory for requests that a library carries out: a list of those idle.
  */
-#include "end/flights.h"
+#include "end/backend.h"
 
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ flights_alloc(struct flights *fl, unsigned most, size_t size)
 void *
 flights_begin(struct flights *fl, unsigned most, size_t size)
 {
-	struct flight *f;
+	struct call_head *f;
 
 	if (fl->all == NULL)
 		flights_alloc(fl, most, size);
@@ -31,7 +31,7 @@ flights_begin(struct flights *fl, unsigned most, size_t size)
 void
 flights_end(struct flights *fl, void *call)
 {
-	struct flight *f = call;
+	struct call_head *f = call;
 
 	f->next = fl->idle;
 	fl->idle = f;

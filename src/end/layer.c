@@ -6,7 +6,7 @@
  * checks need it.  That of a source is looked up when needed, which is never
  * between two files of one overlay.
  */
-#include "end/layer.h"
+#include "end/backend.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,6 @@
 
 #include "base/path.h"
 #include "disk/overlay.h"
-#include "end/reopen.h"
 
 static bool
 layer_overlaid(const struct endpoint *ep)

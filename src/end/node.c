@@ -1,7 +1,7 @@
 /*
  * The block node of a disk that is reached by SCSI or NVMe commands.
  */
-#include "end/node.h"
+#include "end/backend.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

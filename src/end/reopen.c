@@ -2,7 +2,7 @@
  * Reopening the file that was found.  A name that leads elsewhere by now has no
  * effect.
  */
-#include "end/reopen.h"
+#include "end/backend.h"
 
 #include <errno.h>
 #include <fcntl.h>

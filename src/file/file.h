@@ -51,7 +51,7 @@ struct file {
 	}		 below;
 };
 
-/* file_open.c: opening and closing, as in struct backend. */
+/* Opening and closing, as in struct backend. */
 int file_open(struct endpoint *, bool look, struct fault *);
 int file_check_range(struct endpoint *, uint64_t from, uint64_t to,
     const struct endpoint *src, uint64_t src_from, struct fault *);
@@ -70,7 +70,7 @@ int file_lock(const struct endpoint *, int fd, uint64_t from, uint64_t to,
 /* file_flush.c, as in struct backend. */
 int file_flush(struct endpoint *, struct fault *);
 
-/* file_kept.c: the number of the medium; 0: unknown, or there is none. */
+/* The number of the medium; 0: unknown, or there is none. */
 uint64_t file_medium(int fd);
 
 /* Whether the device, what it lies on, or its medium is gone. */
@@ -94,5 +94,28 @@ uint64_t file_holes(const struct endpoint *, uint64_t from, uint64_t to);
 bool file_written(const struct endpoint *, struct timespec *);
 int file_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
     uint64_t most, struct fault *);
+
+/*
+ * The page cache of a file, and file systems that are nothing else.
+ */
+
+/*
+ * The pages of len bytes at off in the page cache; len 0: up to the end.  -1:
+ * the kernel does not say, as before Linux 6.5 (cachestat(2)).
+ */
+int64_t cached_pages(int fd, uint64_t off, uint64_t len);
+
+/* Whether file systems of this type (statfs(2)) have no medium below it. */
+bool cached_only(unsigned long type);
+
+/*
+ * Holes in a file.
+ */
+
+/*
+ * Whether more than "most" of the bytes in a range of a file are holes; false
+ * if that is unknown.  Moves the offset of the descriptor.
+ */
+bool holes_more(int fd, uint64_t from, uint64_t to, uint64_t most);
 
 #endif

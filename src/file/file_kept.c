@@ -11,8 +11,6 @@
  * whether allocated blocks that were never written count as holes depends on
  * the page cache, so they are counted again only if the file was changed.
  */
-#include "file.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -21,13 +19,105 @@
 #include <sys/ioctl.h>
 #include <sys/param.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/status.h"
 #include "disk/disk.h"
 #include "disk/sysfs.h"
-#include "end/reopen.h"
-#include "holes.h"
+#include "end/backend.h"
+#include "file.h"
+
+/*
+ * What the kernel says about the page cache.
+ */
+
+#ifndef SYS_cachestat
+#define SYS_cachestat	451		/* Linux 6.5 */
+#endif
+
+int64_t
+cached_pages(int fd, uint64_t off, uint64_t len)
+{
+	uint64_t range[2] = { off, len };	/* struct cachestat_range */
+	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
+
+	return syscall(SYS_cachestat, fd, range, pages, 0) == 0 ?
+	    (int64_t)pages[0] : -1;
+}
+
+bool
+cached_only(unsigned long type)
+{
+	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
+}
+
+/*
+ * Holes where data should be.  When someone truncates a file, the next write
+ * extends it again and leaves a hole where data was.  So holes are counted at
+ * the end, on file systems that allocate blocks for all that is written, even
+ * zeros, and that report holes.
+ */
+
+/*
+ * Whether holes can be counted. tmpfs would have to visit every page, but knows
+ * the exact number of blocks.
+ */
+static bool
+holes_countable(int fd, uint64_t most)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC:		/* also ext2, ext3 */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+		return true;
+	case TMPFS_MAGIC:
+		return fstat(fd, &st) == 0 && (uint64_t)st.st_blocks * 512 +
+		    most < (uint64_t)st.st_size;
+	default:
+		return false;
+	}
+}
+
+/* Count bytes of holes, but stop at more than "most". */
+static uint64_t
+holes_bytes(int fd, uint64_t from, uint64_t to, uint64_t most)
+{
+	uint64_t sum = 0;
+	off_t start, end = (off_t)from;
+
+	while (sum <= most) {
+		start = lseek(fd, end, SEEK_HOLE);
+		if (start < 0 || (uint64_t)start >= to)
+			break;
+		end = lseek(fd, start, SEEK_DATA);
+		if ((uint64_t)end > to)		/* or there is no more: -1 */
+			end = (off_t)to;
+		sum += (uint64_t)(end - start);
+	}
+	return sum;
+}
+
+bool
+holes_more(int fd, uint64_t from, uint64_t to, uint64_t most)
+{
+	return most < to - from && holes_countable(fd, most) &&
+	    holes_bytes(fd, from, to, most) > most;
+}
+
+/* How many of them are holes; 0 if unknown.  Moves the offset too. */
+static uint64_t
+holes_in(int fd, uint64_t from, uint64_t to)
+{
+	return holes_countable(fd, 0) ? holes_bytes(fd, from, to, UINT64_MAX) :
+	    0;
+}
 
 #ifndef BLKGETDISKSEQ
 #define BLKGETDISKSEQ	_IOR(0x12, 128, uint64_t)	/* Linux 5.15 */

@@ -23,10 +23,9 @@
 
 #include "base/libc.h"
 #include "base/status.h"
-#include "cached.h"
 #include "cli/opts.h"
 #include "disk/usage.h"
-#include "end/reopen.h"
+#include "end/backend.h"
 
 enum {
 	SECTOR = 512,

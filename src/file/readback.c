@@ -29,12 +29,10 @@
 #include "base/libc.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "cached.h"
 #include "disk/disk.h"
-#include "end/reopen.h"
+#include "file.h"
 
 enum {
-	PAGE = 4096,
 	PAGES = 4096,		/* pages per call of mincore */
 };
 

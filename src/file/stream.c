@@ -19,9 +19,7 @@
 
 #include "base/status.h"
 #include "cli/opts.h"
-#include "end/reopen.h"
 #include "file.h"
-#include "holes.h"
 
 enum { WINDOW = 4 << 20 };	/* bytes */
 

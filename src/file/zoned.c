@@ -21,11 +21,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
-#include "end/reopen.h"
 #include "zones.h"
 
 struct zoned {			/* priv of an endpoint */

@@ -2,7 +2,7 @@
  * btrfs: where its chunks lie.  All data and metadata, with all copies, are in
  * chunks; the rest of a device is free, except its first MiB and the
  * superblocks.  What is free within chunks is found in the extent tree
- * (fsbtrfs_extent.c), if that is intact.
+ * (below), if that is intact.
  *
  * The format is that of the Linux kernel, <linux/btrfs_tree.h>.  Addresses in
  * trees are logical; chunks map them to devices.  The superblock lists the

@@ -1,6 +1,6 @@
 /*
- * btrfs: shared by the readers of trees (fsbtrfs_tree.c), chunks (fsbtrfs.c),
- * extents (fsbtrfs_extent.c) and names (fsbtrfs_names.c).
+ * btrfs: shared by the readers of its map (fsbtrfs.c) and names
+ * (fsbtrfs_names.c).
  */
 #ifndef PARDD_FSBTRFS_H
 #define PARDD_FSBTRFS_H

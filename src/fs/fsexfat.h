@@ -1,6 +1,5 @@
 /*
- * exFAT: shared by the readers of its bitmap (fsexfat.c) and names
- * (fsexfat_names.c).
+ * exFAT: its structures, as fsexfat.c reads them.
  */
 #ifndef PARDD_FSEXFAT_H
 #define PARDD_FSEXFAT_H

@@ -1,6 +1,5 @@
 /*
- * FAT12, FAT16, FAT32: shared by the readers of tables (fsfat.c) and names
- * (fsfat_names.c).
+ * FAT12, FAT16, FAT32: their structures, as fsfat.c reads them.
  */
 #ifndef PARDD_FSFAT_H
 #define PARDD_FSFAT_H

@@ -1,6 +1,6 @@
 /*
- * NTFS: shared by the readers of records (fsntfs_record.c), bitmap (fsntfs.c)
- * and names (fsntfs_names.c).
+ * NTFS: shared by the readers of records (fsntfs_record.c), and of the bitmap
+ * and names (fsntfs.c).
  */
 #ifndef PARDD_FSNTFS_H
 #define PARDD_FSNTFS_H

@@ -1,6 +1,5 @@
 /*
- * XFS: shared by the readers of groups (fsxfs.c), log (fsxfs_log.c), inodes
- * (fsxfs_inode.c) and names (fsxfs_names.c).
+ * XFS: shared by the readers of its map (fsxfs.c) and names (fsxfs_names.c).
  */
 #ifndef PARDD_FSXFS_H
 #define PARDD_FSXFS_H

@@ -12,7 +12,7 @@
 #include "copy/verdict.h"
 #include "disk/disk.h"
 #include "map/map.h"
-#include "part/volumes.h"
+#include "part/parts.h"
 #include "plan/plan.h"
 
 enum { SAMPLES = 512 };

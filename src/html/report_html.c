@@ -17,7 +17,7 @@
 #include "config.h"
 #include "digest/hash.h"
 #include "part/used.h"
-#include "report/wording.h"
+#include "report/report.h"
 
 typedef unsigned long long ull;
 

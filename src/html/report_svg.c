@@ -11,7 +11,7 @@
 
 #include "base/escape.h"
 #include "base/number.h"
-#include "report/cells.h"
+#include "report/report.h"
 
 enum {				/* pixels, unless stated otherwise */
 	CELL = 12, ACROSS = 64, DOWN = 32, CELLS = ACROSS * DOWN,

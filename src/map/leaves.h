@@ -85,24 +85,4 @@ seg_at(const struct map *map, struct place p)
 		status_of(map, p) };
 }
 
-/* Provide leaves for the two cuts of a change.  Returns 0 or ENOMEM. */
-int leaves_reserve(struct map *);
-
-/* Add to the totals of a status. */
-void leaves_count(struct map *, unsigned char status, uint64_t bytes,
-    uint64_t ranges);
-
-/* The segment that contains off, or the end. */
-struct place leaves_find(const struct map *, uint64_t off);
-
-/*
- * Give a range a status, or only those parts with the status "only" ("any":
- * all).  Needs leaves_reserve.
- */
-void leaves_change(struct map *, uint64_t off, uint64_t len,
-    enum seg_status only, enum seg_status to);
-
-/* Remove a segment that is now part of the one before, or beyond the end. */
-void leaves_erase(struct map *, struct place);
-
 #endif

@@ -5,7 +5,7 @@
 #include "config.h"
 
 #ifdef HAVE_LIBNBD
-#include "libnbd.h"
+#include "nbd.h"
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #include "config.h"
 
 #ifdef HAVE_LIBRBD
-#include "librbd.h"
+#include "rbd_image.h"
 
 #include <stddef.h>
 

@@ -15,7 +15,7 @@
 #include "config.h"
 
 #ifdef HAVE_LIBNBD
-#include "nbd_link.h"
+#include "nbd.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /*
  * The name of a Ceph image, in the form of QEMU.
  */
-#include "rbd_name.h"
+#include "rbd_image.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

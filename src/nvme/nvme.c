@@ -16,21 +16,338 @@
  * count of power cycles is compared with the earlier one.  A failed flush is
  * never repeated: the next one would succeed, and not show the loss.
  */
-#include "nvme_end.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
-#include "end/node.h"
+#include "disk/disk.h"
+#include "disk/sysfs.h"
+#include "end/backend.h"
+#include "nvme.h"
+#include "scsi/scsi.h"
+
+/*
+ * NVMe commands that failed through no fault of the disk: which of them are
+ * repeated, and after how long.
+ *
+ * A transient error is retried a few times.  A command that has used up its
+ * timeout would do so again, so it is retried once, or not at all if the copy
+ * can continue after its blocks.  If there is no path to the namespace (its
+ * controllers are being reset or connected, or none of them has a path in
+ * service), the block layer would wait without limit; here all lanes together
+ * wait for up to timeout=.
+ */
+
+enum {
+	TRIES = 10,		/* retries of a transient error */
+	LATE_TRIES = 1,		/* retries after a timeout */
+	TICK = 100,		/* ms between looks at a path */
+	MS = 1000000,		/* ns */
+};
+
+/* Read the state of the controller; false if unknown. */
+static bool
+nvme_controller_state(int fd, char *state, size_t room)
+{
+	struct stat st;
+	int dir;
+	bool told;
+
+	if (fstat(fd, &st) != 0)
+		return false;
+	dir = sysfs_open(S_ISBLK(st.st_mode) ? "block" : "char", st.st_rdev);
+	told = sysfs_text(dir, "device/state", state, room);
+	if (dir >= 0)
+		close(dir);
+	return told;
+}
+
+/* Wait for a controller that is being reset, for up to timeout=. */
+static void
+await_reset(const struct lane *lane)
+{
+	const struct nvme *nv = lane->ep->priv;
+	unsigned left = nv->how.timeout / TICK;
+	char state[32];
+
+	while (left-- > 0 && nvme_controller_state(nv->fd, state,
+	    sizeof(state)) && (strcmp(state, "resetting") == 0 ||
+	    strcmp(state, "connecting") == 0) && !lane_halted(lane, TICK))
+		continue;
+}
+
+/* Whether to look for a path once more, after a pause. */
+static bool
+await_way(const struct lane *lane, struct io *io, struct nvme_wait *w)
+{
+	struct nvme *nv = lane->ep->priv;
+	uint64_t now = clock_ns();
+
+	if (w->since == 0)
+		w->since = now;
+	if (!nv->away && now - w->since < (uint64_t)nv->how.timeout * MS) {
+		if (!lane_halted(lane, TICK))
+			return true;
+		if (io->op == OP_READ)
+			io->err = ECANCELED;
+	}
+	nv->away = true;
+	return false;
+}
+
+/* Whether the command has used up its timeout. */
+static bool
+nvme_wait_late(const struct nvme *nv, const struct nvme_wait *w)
+{
+	return clock_ns() - w->began >= (uint64_t)nv->how.timeout * MS;
+}
+
+/* How often a failed command may be repeated. */
+static unsigned
+nvme_wait_tries(const struct lane *lane, const struct io *io,
+    const struct nvme_wait *w)
+{
+	const struct endpoint *ep = lane->ep;
+
+	if (!nvme_wait_late(ep->priv, w))
+		return TRIES;
+	return io->op == OP_READ && !ep->is.back &&
+	    (ep->spec.coe || ep->spec.rescue) ? 0 : LATE_TRIES;
+}
+
+static bool
+nvme_passes(const struct lane *lane, struct io *io,
+    const struct nvme_reply *r, struct nvme_wait *w)
+{
+	struct nvme *nv = lane->ep->priv;
+
+	if ((r->result != NVME_AGAIN && r->result != NVME_AWAY) ||
+	    node_lost(nv->fd))
+		return false;
+	if (r->result == NVME_AGAIN && w->tries >= nvme_wait_tries(lane, io, w))
+		return false;
+	nv->again++;
+	if (r->result == NVME_AWAY)
+		return await_way(lane, io, w);
+	if (r->err == EINTR)
+		await_reset(lane);
+	scsi_pause((int)w->tries++);
+	return true;
+}
+
+/*
+ * Flush, once.  After a failed flush, a successful one would not show the loss,
+ * so only a flush that was not executed is repeated, for up to timeout=.
+ */
+static bool
+nvme_flush_out(const struct nvme *nv, struct nvme_reply *r)
+{
+	uint64_t end = clock_ns() + (uint64_t)nv->how.timeout * MS;
+	int try = 0;
+
+	while (!nvme_flush(nv->fd, &nv->disk, nv->how.timeout, r)) {
+		if (!r->unrun || node_lost(nv->fd) || clock_ns() >= end ||
+		    (nv->away && try >= TRIES))
+			return false;
+		scsi_pause(try++);
+	}
+	return true;
+}
+
+/*
+ * Opening NVMe disks, and the limits of their commands.
+ */
+
+enum {
+	USUAL = 64 << 10,	/* bytes per command, if unknown */
+	ZEROES = 32 << 20,	/* bytes per Write Zeroes, at most */
+};
+
+static int
+nvme_open_flags(const struct endpoint *ep, bool look)
+{
+	return (ep->spec.role == SOURCE || look ? O_RDONLY : O_RDWR) |
+	    O_NONBLOCK;
+}
+
+/*
+ * Open the ng node of a block node, if there is one for the same namespace;
+ * else -1.
+ */
+static int
+open_generic(const struct disk *d, int flags)
+{
+	char path[300];
+	struct stat st;
+	int fd;
+
+	if (d->ng[0] == '\0')
+		return -1;
+	snprintf(path, sizeof(path), "/dev/%s", d->ng);
+	fd = open(path, flags | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISCHR(st.st_mode) ||
+	    st.st_rdev != d->ng_node)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/*
+ * Refuse a partition: commands would ignore where it begins.  A block node is
+ * opened read-only, which is enough for NVMe commands, and keeps udev from
+ * probing the disk when it is closed.
+ */
+static int
+open_block(const struct endpoint *ep, struct nvme *nv, bool look,
+    struct fault *f)
+{
+	struct disk d;
+
+	if (!disk_of_block(ep->id.node, &d) || d.err != 0)
+		return fault_errno(f, d.err, "%s: finding its NVMe disk",
+		    ep->name);
+	if (d.partition != 0)
+		return fault_set(f, STATUS_REFUSED, "%s is a partition, and "
+		    "NVMe commands to it go to the whole disk; name that disk, "
+		    "and the partition by ipart= or opart=", ep->name);
+	nv->fd = open_generic(&d, nvme_open_flags(ep, look));
+	nv->by_ring = nv->fd >= 0;
+	if (nv->fd < 0)
+		nv->fd = reopen(ep->fd, endpoint_path(ep), O_RDONLY |
+		    O_NONBLOCK);
+	return 0;
+}
+
+static int
+nvme_open_node(const struct endpoint *ep, struct nvme *nv, bool look,
+    struct fault *f)
+{
+	struct stat st;
+
+	if (fstat(ep->fd, &st) == 0 && S_ISBLK(st.st_mode)) {
+		if (open_block(ep, nv, look, f) != 0)
+			return -1;
+	} else {
+		nv->fd = reopen(ep->fd, endpoint_path(ep), nvme_open_flags(ep,
+		    look));
+		nv->by_ring = true;
+	}
+	if (nv->fd < 0)
+		return fault_found(f, ep);
+	if (ep->spec.role == SOURCE && (ep->spec.flags & FLAG_EXCL) != 0)
+		return fault_set(f, STATUS_USAGE, "%s: NVMe nodes do not "
+		    "support iflag=excl; the block device does", ep->name);
+	if (ep->spec.role == SOURCE && (ep->spec.flags & FLAG_FLOCK) != 0 &&
+	    flock(nv->fd, LOCK_EX | LOCK_NB) != 0)
+		return fault_errno(f, errno, "%s: flock", ep->name);
+	return nvme_ask(nv->fd, ep->spec.timeout * 1000,
+	    ep->name, &nv->disk, f);
+}
+
+/* Bytes that the host accepts: an unaligned buffer touches one more page. */
+static uint64_t
+host_most(int dir)
+{
+	uint64_t bytes = sysfs_number(dir, "queue/max_hw_sectors_kb") << 10;
+	uint64_t segments = sysfs_number(dir, "queue/max_segments");
+
+	if (bytes == 0 || segments < 2)
+		return USUAL;
+	segments = (segments - 1) * PAGE;
+	return bytes < segments ? bytes : segments;
+}
+
+static void
+set_limits(const struct endpoint *ep, struct nvme *nv)
+{
+	int dir = node_dir(ep);
+	uint64_t most = dir < 0 ? USUAL : host_most(dir);
+	uint64_t zeroes = dir < 0 ? 0 : sysfs_number(dir,
+	    "queue/write_zeroes_max_bytes");
+
+	if (dir >= 0)
+		close(dir);
+	if (nv->disk.most > 0 && nv->disk.most < most)
+		most = nv->disk.most;
+	most /= nv->disk.block;
+	nv->most = most == 0 ? 1 : most < NVME_BLOCKS ? (unsigned)most :
+	    NVME_BLOCKS;
+	zeroes = (zeroes < ZEROES ? zeroes : ZEROES) / nv->disk.block;
+	nv->zero_most = !nv->disk.has_zeroes ? 0 : zeroes < NVME_BLOCKS ?
+	    (uint32_t)zeroes : NVME_BLOCKS;
+}
+
+/* Refuse a disk that the kernel or the disk itself protects from writes. */
+static int
+nvme_check_target(const struct endpoint *ep, const struct nvme *nv,
+    struct fault *f)
+{
+	char model[32];
+	bool zoned = disk_zoned(ep->id.dev, model, sizeof(model)) &&
+	    strcmp(model, "host-managed") == 0;
+
+	if (zoned)
+		return endpoint_zoned(ep, f);
+	if (!nv->disk.protected && !node_read_only(ep))
+		return 0;
+	errno = EROFS;
+	return fault_found(f, ep);
+}
+
+static int
+nvme_close(struct endpoint *ep)
+{
+	struct nvme *nv = ep->priv;
+	int err = nv->fd >= 0 && close(nv->fd) != 0 ? errno : 0;
+
+	free(nv);
+	return err;
+}
+
+static int
+nvme_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct nvme *nv = calloc(1, sizeof(*nv));
+
+	if (nv == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	nv->fd = -1;
+	nv->good = NOWHERE;
+	ep->priv = nv;
+	if (nvme_open_node(ep, nv, look, f) != 0 ||
+	    (ep->spec.role == TARGET && nvme_check_target(ep, nv, f) != 0)) {
+		nvme_close(ep);
+		return -1;
+	}
+	if (ep->spec.role == SOURCE && !look)
+		node_settle(ep);
+	nv->how = (struct nvme_command){
+		.fua = (ep->spec.flags & FLAG_FUA) != 0,
+		.timeout = ep->spec.timeout * 1000 };
+	set_limits(ep, nv);
+	ep->geo.block = ep->geo.io_align = nv->disk.block;
+	ep->geo.size = ep->geo.room = (int64_t)(nv->disk.blocks *
+	    nv->disk.block);
+	ep->geo.io_max = (uint64_t)nv->most * nv->disk.block;
+	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.durable = ep->spec.role == TARGET;
+	ep->is.zeroes = ep->spec.role == TARGET && nv->zero_most > 0 &&
+	    !nv->how.fua;
+	ep->is.wide = nv->by_ring;
+	ep->sync_why = nv->by_ring ? NULL : "the namespace has no ng node";
+	return 0;
+}
 
 enum {
 	BOUNCE = 64 << 10,	/* bytes, to read parts of blocks */

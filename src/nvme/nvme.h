@@ -8,11 +8,13 @@
 #ifndef PARDD_NVME_H
 #define PARDD_NVME_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "end/backend.h"
 #include "end/lane.h"
 
 enum nvme_result {
@@ -104,5 +106,41 @@ void nvme_judge(struct nvme_reply *, enum op, int result);
 /* Flush, once.  Returns false with the reply. */
 bool nvme_flush(int fd, const struct nvme_disk *, unsigned timeout,
     struct nvme_reply *);
+
+/*
+ * An NVMe disk as an end, as nvme.c and nvme_open.c share it.
+ */
+
+enum { PAGE = 4096 };
+
+struct nvme {			/* priv of the endpoint */
+	int		 fd;
+	bool		 by_ring;	/* io_uring: an ng node */
+	struct nvme_disk disk;
+	struct nvme_command how;	/* template of all commands */
+	uint32_t	 zero_most;	/* blocks per Write Zeroes; 0: none */
+	bool		 reads_back;
+	bool		 powered;	/* power is valid: */
+	struct nvme_power power;
+	atomic_uint	 most;		/* blocks per command */
+	atomic_bool	 no_zeroes;	/* the disk refuses Write Zeroes */
+	atomic_bool	 changed;	/* send no more commands */
+	atomic_bool	 away;		/* waited for a path in vain */
+	atomic_bool	 unflushed;	/* a flush has failed, for this
+					 * reason: */
+	char		 why[132];
+	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
+	atomic_uint	 again, shrunk;	/* counts */
+};
+
+/*
+ * Whether to repeat a failed command, after a pause.  If the copy
+ * is being stopped meanwhile, a read gets ECANCELED.
+ */
+struct nvme_wait {		/* of one command, however often it is run */
+	uint64_t	 began;		/* ns: when it was sent last */
+	uint64_t	 since;		/* ns: no path since then; or 0 */
+	unsigned	 tries;		/* retries so far */
+};
 
 #endif

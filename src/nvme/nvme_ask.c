@@ -22,7 +22,6 @@ enum {
 	NO_NAMESPACE = 0x00b,	/* a status: Invalid Namespace or Format */
 	CODE = 0x07ff,		/* of a status */
 	HEALTH = 0x02,		/* log page, 512 bytes */
-	PAGE = 4096,
 
 	/* offsets in Identify Namespace: NVM */
 	NSZE = 0,		/* blocks, 8 bytes */

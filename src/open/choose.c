@@ -19,7 +19,6 @@
 #include "cli/opts.h"
 #include "disk/disk.h"
 #include "end/backend.h"
-#include "end/reopen.h"
 
 enum {				/* minors of MEM_MAJOR */
 	MINOR_NULL = 3,

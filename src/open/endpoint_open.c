@@ -19,7 +19,6 @@
 #include "cli/opts.h"
 #include "disk/disk.h"
 #include "end/backend.h"
-#include "end/layer.h"
 
 static int
 open_inherited(struct endpoint *ep, bool look, struct fault *f)

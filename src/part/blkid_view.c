@@ -10,7 +10,7 @@
  * For the target of a rescue, such a file gets only data read from the source,
  * because the rest may still have the table of an earlier use of the disk.
  */
-#include "part/blkid_view.h"
+#include "part/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 #include <sys/param.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/number.h"
 
 enum {

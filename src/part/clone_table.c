@@ -19,7 +19,6 @@
 #include <sys/param.h>
 #include <sys/random.h>
 
-#include "base/bytes.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "end/lane.h"

@@ -17,7 +17,7 @@
 #include "base/shell.h"
 #include "disk/disk.h"
 #include "part/parts.h"
-#include "loss.h"
+#include "used_survey.h"
 
 enum {
 	STEP = 512,		/* the smallest block of all */

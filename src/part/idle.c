@@ -5,7 +5,7 @@
  * open an image as a file, do not, so these are looked up: on the device, on
  * its disk, and beside it on whatever it lies on.
  */
-#include "idle.h"
+#include "used_survey.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,16 +4,14 @@
  * Reads bypass the page cache, which does not see the writes of a mounted file
  * system.
  */
-#include "look.h"
+#include "used_survey.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/bytes.h"
 #include "base/number.h"
-#include "loss.h"
 
 enum {
 	ROOM = 256 << 10,	/* bytes per read, at most */

@@ -5,14 +5,13 @@
  * finished is an error.  What cannot be determined because of that counts as
  * used, so a damaged bitmap makes more bytes count as files' data, never fewer.
  */
-#include "loss.h"
+#include "used_survey.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "end/endpoint.h"

@@ -21,8 +21,6 @@
 
 #include "base/status.h"
 #include "disk/mbr.h"
-#include "part/blkid_view.h"
-#include "parts_table.h"
 
 enum {
 	SECTOR = 512,		/* bytes: the unit of libblkid and most

@@ -11,9 +11,6 @@
 #include <sys/param.h>
 #include <unistd.h>
 
-#include "part/blkid_view.h"
-#include "parts_table.h"
-
 enum {
 	SECTOR = 512,		/* bytes, unless the table says otherwise */
 	EDGE = 512 << 10,	/* bytes at both ends that may have

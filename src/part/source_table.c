@@ -11,7 +11,7 @@
 #include <sys/param.h>
 
 #include "base/status.h"
-#include "part/blkid_view.h"
+#include "part/parts.h"
 
 enum {
 	EDGE = 128 << 10,	/* bytes at both ends that may have a table */

@@ -23,7 +23,6 @@
 #include "open/tee.h"
 #include "part/parts.h"
 #include "plan/fit.h"
-#include "used_list.h"
 #include "used_survey.h"
 
 /* How to examine file systems, according to used=. */

@@ -4,7 +4,13 @@
 #ifndef PARDD_USED_SURVEY_H
 #define PARDD_USED_SURVEY_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "end/endpoint.h"
 #include "map/map.h"
+#include "part/damage.h"
 #include "part/used.h"
 #include "plan/plan.h"
 
@@ -14,5 +20,100 @@
  */
 int used_look(struct used *, const struct plan *, unsigned how,
     struct map *known);
+
+/*
+ * Reading the contents of a source.
+ */
+
+struct look {
+	const struct plan *p;
+	unsigned	 how;	/* enum fs_how */
+	struct lane	 lane;
+	uint64_t	 base;	/* byte of the source where it begins */
+	unsigned char	*buf;	/* ROOM bytes, aligned */
+	struct map	*known;	/* ranges read, or unreadable; or NULL */
+	bool		 target;	/* that can be read: */
+	struct endpoint	 reader;
+	struct lane	 there;
+};
+
+/*
+ * "known" is what the target has already, and what could not be read, or NULL.
+ * Returns 0 or an errno value; look_close ends it.
+ */
+int look_open(struct look *, const struct plan *, unsigned how,
+    struct map *known);
+void look_close(struct look *);
+
+/*
+ * For fs_map_read: len bytes at off of the file system; an errno value.
+ * Unreadable data is EIO, and not read again.
+ */
+int look_read(void *arg, uint64_t off, void *buf, size_t len);
+
+/* Whether some of the source could not be read. */
+bool look_lost(const struct look *, uint64_t off, uint64_t len);
+
+/*
+ * Judging the file systems of a source.
+ */
+
+/*
+ * Lists of ranges for used.c and its sister files.
+ */
+
+/*
+ * Append the part of a range after the last, joining them if they adjoin.
+ * Returns 0 or ENOMEM.
+ */
+int used_list_add(struct used_list *, uint64_t off, uint64_t end);
+
+/*
+ * Append a free range, as far as it is in the copy and consists of whole pages
+ * or blocks of the target.
+ */
+int used_list_free(struct used_list *, const struct plan *, uint64_t off,
+    uint64_t end);
+
+/* The total bytes of ranges shorter than this. */
+uint64_t used_list_bytes(const struct used_list *, uint64_t shorter);
+
+/*
+ * Remove short ranges, as skipping them takes longer than reading them, as long
+ * as they hardly add to what is copied, of "length" bytes.
+ */
+void used_list_trim(struct used_list *, uint64_t length);
+
+/* The first range of a list that another list does not cover, or NULL. */
+const struct seg *used_list_uncovered(const struct used_list *,
+    const struct used_list *by);
+
+/*
+ * Whether part of a source may be written to while it is copied.
+ */
+
+enum { IDLE_WHY = 160 };	/* bytes */
+
+/*
+ * Find out who uses the bytes from "from" to "to"; "partition" means that they
+ * are a partition.  Returns 0; or -1 with the reason in "why" (IDLE_WHY bytes)
+ * if somebody may write there, or that is unknown.
+ */
+int part_idle(const struct endpoint *, uint64_t from, uint64_t to,
+    bool partition, char *why);
+
+/*
+ * What was lost of a file system.
+ */
+
+/*
+ * Sort the lost ranges of an area into free space, metadata, and the rest,
+ * which is in files, by examining the file system on the target as far as it
+ * was read.  Fills ->loss; empty if there is no file system.
+ */
+void loss_sort(struct damage_area *, const struct plan *, struct map *);
+
+/* Whether this status in the map of a rescue means lost. */
+bool loss_is(enum seg_status);
 
 #endif

@@ -2,13 +2,11 @@
  * The partitions that are copied.  Workers may be using the ends, so a copy of
  * each endpoint is examined, through descriptors of its own.
  */
-#include "part/volumes.h"
+#include "part/parts.h"
 
 #include <bsd/string.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "part/parts.h"
 
 enum { HEAD = 2048 };		/* bytes needed to identify a file system */
 

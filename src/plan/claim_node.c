@@ -14,8 +14,8 @@
 
 #include "base/status.h"
 #include "cli/opts.h"
+#include "end/backend.h"
 #include "end/endpoint.h"
-#include "end/reopen.h"
 
 enum { LOCK_TRIES = 20 };	/* of 100 ms; udev is done by then */
 

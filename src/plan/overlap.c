@@ -2,7 +2,7 @@
  * Whether two ends share bytes: all places that a range stands for are found,
  * and compared with those of the other.
  */
-#include "plan/overlap.h"
+#include "plan/safety.h"
 
 #include <errno.h>
 #include <fcntl.h>

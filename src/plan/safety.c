@@ -15,9 +15,7 @@
 #include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
-#include "disk/temperature.h"
 #include "plan/fit.h"
-#include "plan/overlap.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 

@@ -3,7 +3,7 @@
  * numbers, so nothing has to be escaped.  The checksum of the file replaces
  * zeros at the end.
  */
-#include "record/bmap_file.h"
+#include "record/hashfile.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -11,7 +11,6 @@
 #include "base/value.h"
 #include "copy/verdict.h"
 #include "digest/hash.h"
-#include "event_line.h"
 #include "open/tee.h"
 #include "plan/confine.h"
 

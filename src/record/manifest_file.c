@@ -1,7 +1,7 @@
 /*
  * Writing the file for manifest=, which manifest.c reads.
  */
-#include "record/manifest_file.h"
+#include "record/hashfile.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  * there is room, and a pipe gets at most PIPE_BUF bytes at a time, which
  * poll(2) guarantees.
  */
-#include "sink.h"
+#include "record/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,8 @@
 #include "base/signals.h"
 #include "base/status.h"
 #include "disk/overlay.h"
+#include "end/backend.h"
 #include "end/endpoint.h"
-#include "end/reopen.h"
 
 static int
 not_a_sink(struct fault *f, const struct sink *s, const char *what)

@@ -2,7 +2,7 @@
  * Writing the file for usedmap= in the format of GNU ddrescue (its manual,
  * "Mapfile structure"): the whole source, in order.
  */
-#include "record/usedmap.h"
+#include "record/hashfile.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * A map of any length as a number of cells.  The worst status wins: one bad
  * block in a terabyte makes a bad cell.
  */
-#include "report/cells.h"
+#include "report/report.h"
 
 #include <string.h>
 

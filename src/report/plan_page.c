@@ -22,12 +22,11 @@
 #include "copy/rest.h"
 #include "disk/disk.h"
 #include "page.h"
-#include "part/parts.h"
 #include "part/clone_table.h"
+#include "part/parts.h"
 #include "part/remarks.h"
 #include "part/used.h"
 #include "plan/safety.h"
-#include "report/wording.h"
 #include "report_next.h"
 
 typedef unsigned long long ull;
@@ -35,7 +34,7 @@ typedef unsigned long long ull;
 enum {
 	REMARK = 4096,		/* bytes */
 	NAME = 60,		/* columns of a name */
-	LINES = 23,		/* of the page; the question is one more */
+	PAGE_LINES = 23,	/* of the page; the question is one more */
 	NARROWEST = 40,		/* columns that are always used */
 	ANSWER = 16,
 	ROW_NAME = 20,		/* columns in the table of targets */
@@ -474,7 +473,7 @@ static char *
 plan_page_shortened(const struct plan *p, const struct map_totals *known,
     struct screen on, enum page_end end)
 {
-	size_t lines = on.rows > LINES ? on.rows - 1 : LINES, len;
+	size_t lines = on.rows > PAGE_LINES ? on.rows - 1 : PAGE_LINES, len;
 	struct sheet s = { .width = width_of(on), .brief = WHOLE };
 	struct surface src, dst;
 	char *text = NULL;

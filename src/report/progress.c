@@ -18,7 +18,7 @@
  * about eight seconds, so that a disk that slows down is noticed.  With verify=
  * per cent and time left are those of both passes, as if they were as fast.
  */
-#include "report/progress.h"
+#include "report/report.h"
 
 #include <bsd/string.h>
 #include <stdio.h>
@@ -32,7 +32,6 @@
 #include "base/print.h"
 #include "copy/watch.h"
 #include "open/tee.h"
-#include "report/cells.h"
 
 enum {
 	LINE = 256,		/* enough for all pieces in flight */
@@ -46,12 +45,12 @@ static const double live_interval = 0.25, usual_interval = 10;	/* seconds */
 static const double map_interval = 1;
 
 /* in the order of the line */
-enum part {
+enum progress_part {
 	NAMES, BYTES, PERCENT, RATE, MEAN, ELAPSED, LEFT, AGAIN, LOST,
 	DIFFERS, SILENCE, PHASE, PARTS
 };
 
-struct parts {
+struct progress_parts {
 	char	text[PARTS][PART];	/* what is shown; empty: nothing */
 	char	less[PARTS][PART];	/* a shorter form, or empty: there is
 					 * none */
@@ -136,7 +135,7 @@ time_left(char *to, const struct tally *t, double bytes, double r)
 
 /* "1.2 of 4.0 GB"; the short form lacks the total. */
 static void
-tally_done(const struct tally *t, struct parts *parts)
+tally_done(const struct tally *t, struct progress_parts *parts)
 {
 	char si[32], whole[32], *unit, *of;
 
@@ -198,7 +197,7 @@ progress_names(char *to, const struct plan *p, bool whole)
 
 /* An end that has not answered for some seconds; then rates mean nothing. */
 static void
-progress_silence(const struct silence *s, struct parts *parts)
+progress_silence(const struct silence *s, struct progress_parts *parts)
 {
 	char name[4 * NAME + 1];
 
@@ -218,7 +217,7 @@ progress_silence(const struct silence *s, struct parts *parts)
  */
 static void
 progress_state(const struct plan *p, const struct tally *t, bool live,
-    struct parts *parts)
+    struct progress_parts *parts)
 {
 	char si[32];
 
@@ -249,7 +248,7 @@ progress_state(const struct plan *p, const struct tally *t, bool live,
 
 static void
 progress_compose(struct progress *pr, const struct tally *t,
-    struct parts *parts)
+    struct progress_parts *parts)
 {
 	const struct plan *p = pr->p;
 	char si[32];
@@ -343,7 +342,7 @@ progress_width(const struct progress *pr)
 }
 
 static size_t
-progress_length(const struct parts *parts)
+progress_length(const struct progress_parts *parts)
 {
 	size_t n = 0, i;
 
@@ -359,9 +358,10 @@ progress_length(const struct parts *parts)
  * out.
  */
 static void
-progress_shorten(struct parts *parts, enum part keep, size_t most)
+progress_shorten(struct progress_parts *parts, enum progress_part keep,
+    size_t most)
 {
-	static const enum part orders[PARTS][PARTS + 1] = {
+	static const enum progress_part orders[PARTS][PARTS + 1] = {
 		[PERCENT] = { MEAN, NAMES, NAMES, ELAPSED, PHASE, BYTES, RATE,
 		    LEFT, BYTES, AGAIN, LOST, DIFFERS },
 		[PHASE] = { MEAN, NAMES, NAMES, ELAPSED, BYTES, RATE, LEFT,
@@ -369,7 +369,7 @@ progress_shorten(struct parts *parts, enum part keep, size_t most)
 		[SILENCE] = { NAMES, NAMES, ELAPSED, BYTES, BYTES, AGAIN,
 		    LOST, DIFFERS, PHASE, SILENCE, PERCENT },
 	};
-	const enum part *order = orders[keep];
+	const enum progress_part *order = orders[keep];
 	size_t i;
 
 	for (i = 0; i < PARTS && progress_length(parts) > most; i++) {
@@ -379,7 +379,7 @@ progress_shorten(struct parts *parts, enum part keep, size_t most)
 }
 
 /* The part that even the narrowest terminal shows. */
-static enum part
+static enum progress_part
 first_of_all(const struct tally *t)
 {
 	if (t->silence.end != NULL)
@@ -388,7 +388,7 @@ first_of_all(const struct tally *t)
 }
 
 static void
-progress_join(const struct parts *parts, char *line, size_t most)
+progress_join(const struct progress_parts *parts, char *line, size_t most)
 {
 	bool named = parts->text[NAMES][0] != '\0';
 	size_t n = 0, i;
@@ -422,7 +422,7 @@ void
 progress_draw(struct progress *pr, struct map *map, const struct tally *t)
 {
 	char line[LINE];
-	struct parts parts;
+	struct progress_parts parts;
 	size_t most;
 
 	if (pr->how == NO_LINE || t->seconds < pr->next)
@@ -472,7 +472,7 @@ progress_end(struct progress *pr, const struct tally *t)
 {
 	struct tally end = *t;
 	char line[LINE];
-	struct parts parts;
+	struct progress_parts parts;
 	size_t most;
 
 	if (!pr->drawn || !print_room())

@@ -20,7 +20,6 @@
 #include "open/tee.h"
 #include "record/hashfile.h"
 #include "report/profile.h"
-#include "report_losses.h"
 #include "report_next.h"
 
 typedef unsigned long long ull;

@@ -2,14 +2,13 @@
  * What was lost: the bytes that cannot be read, those that differ, and where
  * the losses of a rescue lie.
  */
-#include "report_losses.h"
+#include "report_next.h"
 
 #include <string.h>
 
 #include "base/print.h"
 #include "disk/disk.h"
 #include "report/report.h"
-#include "report/wording.h"
 
 typedef unsigned long long ull;
 

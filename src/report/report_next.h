@@ -31,4 +31,20 @@ const char *report_disk_name(const struct endpoint *);
  */
 void report_next(const struct plan *, struct outcome *);
 
+/*
+ * What was lost, at the end of a run.
+ */
+
+/*
+ * Print the ranges that cannot be read.  If a map was saved, it has all of
+ * them, and only the first are printed.
+ */
+void report_unreadable(const struct plan *, struct outcome *);
+
+/* Print the first ranges that differ, and how many more there are. */
+void report_differing(const struct plan *, struct map *differ);
+
+/* Print where the losses of a rescue lie, and which file systems they hit. */
+void report_damage(const struct plan *, const struct damage *);
+
 #endif

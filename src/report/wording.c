@@ -1,7 +1,7 @@
 /*
  * Describing an end of the copy for people.
  */
-#include "report/wording.h"
+#include "report/report.h"
 
 #include <bsd/string.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "base/bytes.h"
+#include "base/number.h"
 #include "block.h"
 #include "copy/transfer.h"
 #include "pass.h"

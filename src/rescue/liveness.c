@@ -24,8 +24,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/bytes.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "copy/elsewhere.h"
 #include "copy/job.h"

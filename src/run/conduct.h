@@ -11,7 +11,7 @@
 #include "copy/outcome.h"
 #include "copy/watch.h"
 #include "record/events.h"
-#include "report/progress.h"
+#include "report/report.h"
 #include "run/control.h"
 
 struct conductor {		/* the main thread's, for one job */

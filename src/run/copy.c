@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "conduct.h"
 #include "copy/ranges.h"
-#include "copy/ring.h"
+#include "copy/worker.h"
 #include "part/used.h"
 #include "report/profile.h"
 #include "report/report.h"

@@ -12,7 +12,6 @@
 #include "open/tee.h"
 #include "part/parts.h"
 #include "part/used.h"
-#include "plan/overlap.h"
 #include "plan/safety.h"
 #include "record/events.h"
 

@@ -10,10 +10,7 @@
 #include "html/report_file.h"
 #include "copy/verdict.h"
 #include "plan/names.h"
-#include "record/bmap_file.h"
 #include "record/hashfile.h"
-#include "record/manifest_file.h"
-#include "record/usedmap.h"
 #include "report/profile.h"
 
 /* Load the block map, which describes the whole image. */

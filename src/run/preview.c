@@ -14,7 +14,7 @@
 #include "report/report.h"
 #include "rescue/mapsaver.h"
 #include "run/control.h"
-#include "verify/compare.h"
+#include "verify/verify.h"
 
 /*
  * Whether printing to fd cannot overwrite data: a terminal, a pipe or a socket.

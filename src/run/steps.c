@@ -6,14 +6,12 @@
 #include "base/status.h"
 #include "copy/elsewhere.h"
 #include "copy/piece.h"
-#include "copy/reflink.h"
 #include "copy/sparse.h"
 #include "copy/trust.h"
 #include "copy/worker.h"
 #include "part/used.h"
 #include "rescue/mapsaver.h"
 #include "rescue/rescue.h"
-#include "verify/compare.h"
 #include "verify/verify.h"
 
 /* --- a copy, and a check, which is one to nowhere ------------------------- */

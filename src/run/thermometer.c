@@ -9,7 +9,6 @@
 #include <poll.h>
 
 #include "disk/disk.h"
-#include "disk/temperature.h"
 #include "end/endpoint.h"
 
 enum {

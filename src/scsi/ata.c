@@ -7,7 +7,7 @@
  * disks since ACS-3, names the last sector that could be accessible; DEVICE
  * CONFIGURATION IDENTIFY (ATA8-ACS) names the one that the maker intended.
  */
-#include "scsi/ata.h"
+#include "scsi/scsi.h"
 
 #include <fcntl.h>
 #include <scsi/sg.h>

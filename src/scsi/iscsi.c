@@ -25,15 +25,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/errand.h"
+#include "base/number.h"
 #include "base/secrets.h"
 #include "base/signals.h"
 #include "cli/opts.h"
 #include "disk/opened.h"
-#include "end/node.h"
 #include "iscsi_link.h"
-#include "scsi_identity.h"
 #include "sg.h"
 
 enum {

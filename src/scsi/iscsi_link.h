@@ -4,6 +4,8 @@
 #ifndef PARDD_ISCSI_LINK_H
 #define PARDD_ISCSI_LINK_H
 
+#include <iscsi/iscsi.h>
+#include <iscsi/scsi-lowlevel.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,14 +13,67 @@
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "end/flights.h"
+#include "end/backend.h"
 #include "end/lane.h"
-#include "iscsi_name.h"
-#include "libiscsi.h"
 #include "scsi/scsi.h"
 
+/*
+ * The functions of libiscsi, loaded when an end needs it.
+ */
+
+#define LIBISCSI_FUNCTIONS(X) \
+	X(iscsi_create_context) X(iscsi_destroy_context) \
+	X(iscsi_set_targetname) X(iscsi_set_session_type) \
+	X(iscsi_set_header_digest) X(iscsi_set_isid_random) \
+	X(iscsi_set_initiator_username_pwd) \
+	X(iscsi_set_target_username_pwd) \
+	X(iscsi_set_noautoreconnect) X(iscsi_set_reconnect_max_retries) \
+	X(iscsi_set_tcp_user_timeout) \
+	X(iscsi_connect_async) X(iscsi_login_async) X(iscsi_logout_async) \
+	X(iscsi_get_error) X(iscsi_get_target_address) X(iscsi_get_fd) \
+	X(iscsi_which_events) X(iscsi_service) \
+	X(iscsi_scsi_command_async) X(iscsi_scsi_cancel_task) \
+	X(iscsi_scsi_cancel_all_tasks) \
+	X(scsi_create_task) X(scsi_free_scsi_task) \
+	X(scsi_task_add_data_in_buffer) X(scsi_task_add_data_out_buffer)
+
+struct libiscsi {
+#define MEMBER(name)	__typeof__(name) *name;
+	LIBISCSI_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+/*
+ * Load the library; it stays loaded.  "what" needs it, for messages.  Returns
+ * 0, or -1 with *f if it is missing or too old.
+ */
+int libiscsi_load(struct libiscsi *, const char *what, struct fault *f);
+
+/*
+ * Parsing iscsi://[USER[%PASSWORD]@]HOST[:PORT]/TARGET/LUN.
+ */
+
+enum {
+	ISCSI_NAME = 224,	/* bytes of a target name: RFC 7143 4.2.7.1 */
+	ISCSI_WORD = 256,	/* bytes of the rest, as in libiscsi */
+};				/* both with the NUL */
+
+struct iscsi_name {
+	char	user[ISCSI_WORD];	/* "" if absent, as are the rest */
+	char	password[ISCSI_WORD];
+	char	portal[ISCSI_WORD];	/* HOST[:PORT] */
+	char	target[ISCSI_NAME];
+	int	lun;
+};
+
+/*
+ * Parse a name, whose password was taken out (secrets.h).  Returns 0, or -1
+ * with *f, which shows the correct form.
+ */
+int iscsi_name(struct iscsi_name *, const char *name, struct fault *f);
+
 struct iscsi_call {		/* a command, from when it is sent */
-	struct flight	 flight;
+	struct call_head flight;
 	struct scsi_command command;
 	struct iscsi_link *link;	/* for the link only: */
 	struct iscsi_call *next;
@@ -110,5 +165,9 @@ bool iscsi_link_lost(struct iscsi_link *, char *why, size_t room);
 
 /* See endpoint_inside.  Any thread. */
 unsigned iscsi_link_inside(const struct iscsi_link *);
+
+/*
+ * Logging in to an iSCSI target, and out.
+ */
 
 #endif

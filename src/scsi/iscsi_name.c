@@ -1,7 +1,7 @@
 /*
  * Names of iSCSI disks, in the form of libiscsi.
  */
-#include "iscsi_name.h"
+#include "iscsi_link.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

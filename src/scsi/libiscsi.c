@@ -5,7 +5,7 @@
 #include "config.h"
 
 #ifdef HAVE_LIBISCSI
-#include "libiscsi.h"
+#include "iscsi_link.h"
 
 #include <stddef.h>
 

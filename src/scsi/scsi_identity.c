@@ -3,7 +3,7 @@
  * chosen and written in the same way (scsi_vpd_lun_id), so that a disk has one
  * name however it is reached.
  */
-#include "scsi_identity.h"
+#include "sg.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -18,15 +18,541 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <poll.h>
+#include <scsi/sg.h>
+#include <scsi/sg_lib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
-#include "end/reopen.h"
+#include "end/backend.h"
+
+/*
+ * Asynchronous SCSI commands: engine=async on sg nodes.
+ *
+ * The kernel takes a command by write(2) and returns its answer by read(2); a
+ * poll covers all answers of the lane.  This needs a descriptor of the lane's
+ * own, open for writing whatever the commands do, so it is done only on
+ * request.  Of a request with several commands, one is in flight at a time.
+ * Retries are left to transfer, on the lane's first descriptor.
+ */
+
+struct sg_call {			/* the commands of one io */
+	struct io	*io;
+	struct scsi_flight flight;	/* the current one, */
+	struct scsi_reply reply;	/* the last reply */
+};
+
+struct sg_async {
+	int		 fd;
+	unsigned	 idle;		/* a bit per call that has no io */
+	unsigned	 sent;		/* a bit per call with a command in
+					 * flight */
+	int		 id;		/* of the last command */
+	struct sg_call	 call[SCSI_FLIGHTS];
+};
+
+/* Why commands cannot be asynchronous, or NULL. */
+static const char *
+sg_async_refusal(const struct endpoint *ep, const struct sg *sg)
+{
+	if (!ep->spec.async)
+		return "SCSI commands are waited for";
+	if (sg->path.node != SCSI_SG)
+		return "bsg and block nodes have SG_IO, which waits";
+	if (sg->how.mmap)
+		return "mmap has one buffer for all commands";
+	if (sg->shared)
+		return "excl leaves one descriptor for all workers";
+	return NULL;
+}
+
+/* Bytes per command that disk and host accept without trials. */
+static uint64_t
+most_bytes(const struct sg *sg)
+{
+	uint64_t most = (uint64_t)sg->most * sg->disk.block;
+	int host = 0;
+
+	if (ioctl(sg->path.fd, BLKSECTGET, &host) == 0 && host > 0 &&
+	    (unsigned)host >= sg->disk.block && (unsigned)host < most)
+		most = (unsigned)host;	/* bytes, of an sg node */
+	return most;
+}
+
+/*
+ * Set whether commands of the open endpoint can be asynchronous: why not
+ * (sync_why), or how many per lane and how large.
+ */
+static void
+sg_async_offer(struct endpoint *ep)
+{
+	const struct sg *sg = ep->priv;
+
+	ep->sync_why = sg_async_refusal(ep, sg);
+	if (ep->sync_why != NULL)
+		return;
+	ep->geo.depth = SCSI_FLIGHTS;
+	ep->geo.io_max = most_bytes(sg);
+}
+
+static void
+sg_async_close(struct sg_async *a)
+{
+	if (a == NULL)
+		return;
+	if (a->fd >= 0)
+		close(a->fd);
+	free(a);
+}
+
+/*
+ * Open what a lane needs for that: its own descriptor, and room for
+ * the commands.  Returns 0, or an errno value with *async NULL.
+ */
+static int
+sg_async_open(const struct endpoint *ep, struct sg_async **async)
+{
+	const struct sg *sg = ep->priv;
+	struct sg_async *a = calloc(1, sizeof(*a));
+	int err;
+
+	*async = NULL;
+	if (a == NULL)
+		return ENOMEM;
+	a->idle = (1U << SCSI_FLIGHTS) - 1;
+	a->fd = reopen(sg->path.fd, endpoint_path(ep), O_RDWR | O_NONBLOCK);
+	err = a->fd < 0 ? errno : scsi_prepare(a->fd);
+	if (err != 0) {
+		sg_async_close(a);
+		return err;
+	}
+	*async = a;
+	return 0;
+}
+
+bool
+sg_fits(const struct sg *sg, const struct io *io)
+{
+	uint64_t at = io->off / sg->disk.block, n = io->len / sg->disk.block;
+
+	return io->op != OP_ZERO && io->off % sg->disk.block == 0 &&
+	    io->len % sg->disk.block == 0 && at < sg->disk.blocks &&
+	    n <= sg->disk.blocks - at;
+}
+
+/* Send the next command of an io; false if that failed. */
+static bool
+send_next(struct sg *sg, struct sg_async *a, struct sg_call *call)
+{
+	const struct io *io = call->io;
+	struct scsi_command *c = &call->flight.command;
+	size_t left = (io->len - io->done) / sg->disk.block;
+	struct scsi_reply reply = { .result = SCSI_AGAIN };
+	unsigned most = sg->most;
+
+	if (sg->changed)
+		return false;
+	*c = sg->how;
+	c->write = io->op != OP_READ;
+	c->lba = (io->off + io->done) / sg->disk.block;
+	c->blocks = left < most ? (uint32_t)left : most;
+	c->buf = io->buf + io->done;
+	a->id = a->id < INT_MAX ? a->id + 1 : 0;
+	sg_sends(sg, c);
+	reply.err = scsi_send(a->fd, &call->flight, a->id);
+	if (reply.err != 0) {
+		sg_sent(sg, c, &reply);
+		return false;
+	}
+	a->sent |= 1U << (call - a->call);
+	return true;
+}
+
+static bool
+sg_start(struct lane *lane, struct io *io)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	struct sg_async *a = l->async;
+	int i = ffs((int)a->idle) - 1;
+
+	if (i < 0 || !sg_fits(sg, io))
+		return false;
+	a->call[i].io = io;
+	if (!send_next(sg, a, &a->call[i]))
+		return false;
+	a->idle &= ~(1U << i);
+	io->flight = &a->call[i];
+	return true;
+}
+
+static int
+sg_pollfd(struct lane *lane, short *events)
+{
+	const struct sg_lane *l = lane->priv;
+
+	*events = POLLIN;
+	return l->async == NULL || l->async->sent == 0 ? -1 : l->async->fd;
+}
+
+/* Take an answer: send the next command, or end the io. */
+static void
+sg_async_answered(struct lane *lane, struct sg_call *call)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	struct scsi_reply *r = &call->reply;
+	struct io *io = call->io;
+
+	sg_sent(sg, &call->flight.command, r);
+	if (r->result == SCSI_MOVED && r->moved > 0 &&
+	    r->moved < io->len - io->done) {
+		io->done += r->moved;
+		r->moved = 0;
+		if (send_next(sg, l->async, call))
+			return;
+	}
+	lane_over(lane, io);
+}
+
+/*
+ * If the disk is gone, poll reports nothing, but answers still arrive, and have
+ * to be fetched now and then.
+ */
+static void
+sg_service(struct lane *lane)
+{
+	const struct sg_lane *l = lane->priv;
+	struct sg_async *a = l->async;
+	bool any = false;
+	unsigned i;
+
+	for (i = 0; i < SCSI_FLIGHTS; i++) {
+		if ((a->sent & 1U << i) == 0 || scsi_take(a->fd,
+		    &a->call[i].flight, &a->call[i].reply) != 0)
+			continue;
+		any = true;
+		a->sent &= ~(1U << i);
+		sg_async_answered(lane, &a->call[i]);
+	}
+	if (!any && a->sent != 0)
+		scsi_pause(2);
+}
+
+/* and the reply to the last command of an io that is over. */
+static void
+sg_take(struct lane *lane, struct io *io, struct scsi_reply *r)
+{
+	const struct sg_lane *l = lane->priv;
+	struct sg_async *a = l->async;
+	struct sg_call *call = io->flight;
+
+	a->idle |= 1U << (call - a->call);
+	io->flight = NULL;
+	*r = call->reply;
+}
+
+/*
+ * Opening SCSI disks, and their lanes.
+ *
+ * Each lane has its own descriptor, because a descriptor has one reserved
+ * buffer and takes at most 16 commands at a time.
+ *
+ * With iflag=sparse the disk is queried for the mapped blocks.  The others are
+ * not read if it says that they read as zeros (LBPRZ).
+ */
+
+enum {
+	RESERVE = 1 << 20,	/* bytes of a descriptor's own buffer */
+	GAP = 64 << 10,		/* bytes: shortest unmapped run to skip */
+};
+
+/* Whether claim.c claims and locks the end: a block node that is the target. */
+static bool
+sg_claimed(const struct endpoint *ep)
+{
+	return ep->spec.role == TARGET && (ep->spec.flags & FLAG_SGIO) != 0;
+}
+
+static bool
+sg_open_exclusive(const struct endpoint *ep)
+{
+	return (ep->spec.flags & FLAG_EXCL) != 0 && !sg_claimed(ep);
+}
+
+static int
+sg_open_flags(const struct endpoint *ep, bool look)
+{
+	bool excl = sg_open_exclusive(ep) && !look;
+	int flags = O_NONBLOCK;		/* else it waits for others' claims */
+
+	/* sg takes O_EXCL only together with O_RDWR */
+	flags |= (ep->spec.role == SOURCE && !excl) || look ? O_RDONLY : O_RDWR;
+	return flags | (excl ? O_EXCL : 0);
+}
+
+int
+sg_close(struct endpoint *ep)
+{
+	struct sg *sg = ep->priv;
+	int err = sg->path.fd >= 0 && close(sg->path.fd) != 0 ? errno : 0;
+
+	free(sg);
+	return err;
+}
+
+struct scsi_command
+sg_common(const struct endpoint *ep, const struct scsi_disk *disk)
+{
+	bool by_mmap = (ep->spec.flags & FLAG_MMAP) != 0;
+
+	return (struct scsi_command){
+		.fua = (ep->spec.flags & FLAG_FUA) != 0,
+		.dpo = (ep->spec.flags & FLAG_DPO) != 0,
+		.direct = (ep->spec.flags & FLAG_DIO) != 0 && !by_mmap,
+		.mmap = by_mmap,
+		.cdb_size = ep->spec.cdb_size,
+		.timeout = ep->spec.timeout * 1000,
+		.block = disk->block,
+	};
+}
+
+/*
+ * Refuse a block node that is a partition or made of other disks.  It would
+ * pass commands on to a disk that is larger and knows nothing about where the
+ * node begins.  A node of size 0 is a disk whose block size the kernel does not
+ * support.
+ */
+static int
+check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
+{
+	uint64_t all = sg->disk.blocks * sg->disk.block, bytes;
+
+	if (sg->path.node != SCSI_BLOCK)
+		return 0;
+	if (ioctl(sg->path.fd, BLKGETSIZE64, &bytes) != 0)
+		return fault_errno(f, errno, "%s: size", ep->name);
+	if (bytes == 0 || bytes >= all)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s has %llu bytes, and SCSI "
+	    "commands to it go to a disk that has %llu; name that disk, "
+	    "and the partition by ipart= or opart=", ep->name,
+	    (unsigned long long)bytes, (unsigned long long)all);
+}
+
+static int
+sg_open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
+{
+	sg->path.fd = reopen(ep->fd, endpoint_path(ep),
+	    sg_open_flags(ep, look));
+	if (sg->path.fd < 0)
+		return fault_found(f, ep);
+	if ((ep->spec.flags & FLAG_FLOCK) != 0 && !sg_claimed(ep) &&
+	    flock(sg->path.fd, LOCK_EX | LOCK_NB) != 0)
+		return fault_errno(f, errno, "%s: flock", ep->name);
+	sg->path = scsi_path(sg->path.fd, ep->spec.timeout * 1000);
+	sg->shared = sg_open_exclusive(ep);
+	if ((ep->spec.flags & FLAG_MMAP) != 0 &&
+	    (sg->path.node != SCSI_SG || sg->shared))
+		return fault_set(f, STATUS_USAGE,
+		    "%s: mmap is for sg nodes, and does not go with excl",
+		    ep->name);
+	if (scsi_ask(&sg->path, ep->name, &sg->disk, f) != 0 ||
+	    check_whole(ep, sg, f) != 0)
+		return -1;
+	sg->identity = scsi_identity(&sg->path);
+	sg->how = sg_common(ep, &sg->disk);
+	return 0;
+}
+
+/* Blocks per command, by what the disk says and the CDB can express. */
+static unsigned
+most_blocks(const struct sg *sg)
+{
+	unsigned most = sg->how.cdb_size == 6 ? 256 : 0xffff;
+
+	if (sg->disk.most > 0 && sg->disk.most < most)
+		most = sg->disk.most;
+	return most;
+}
+
+int
+sg_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	struct sg *sg = ep->priv;
+	uint64_t block = sg->disk.block, lba = off / block;
+	struct scsi_span s;
+	enum scsi_result r = scsi_mapped(&sg->path, lba, GAP / block, &s);
+
+	if (r == SCSI_CHANGED)
+		sg->changed = true;
+	if (r != SCSI_MOVED)
+		return EIO;
+	if (s.blocks > sg->disk.blocks - lba)
+		s.blocks = sg->disk.blocks - lba;
+	*x = (struct extent){ off, (lba + s.blocks) * block - off, !s.mapped };
+	return 0;
+}
+
+static bool
+has_gaps(const struct endpoint *ep)
+{
+	const struct sg *sg = ep->priv;
+	struct extent x;
+
+	return ep->spec.role == SOURCE && (ep->spec.flags & FLAG_SPARSE) != 0 &&
+	    sg->disk.zeros && sg_extent(ep, 0, &x) == 0;
+}
+
+/* Refuse a disk that the kernel or the disk itself protects from writes. */
+static int
+sg_check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
+{
+	if (sg->disk.type == PDT_ZBC)
+		return endpoint_zoned(ep, f);
+	if (!node_read_only(ep))
+		return 0;
+	errno = EROFS;
+	return fault_found(f, ep);
+}
+
+void
+sg_fill_in(struct endpoint *ep)
+{
+	struct sg *sg = ep->priv;
+
+	sg->most = most_blocks(sg);
+	ep->geo.block = ep->geo.io_align = sg->disk.block;
+	ep->geo.size = ep->geo.room = (int64_t)(sg->disk.blocks *
+	    sg->disk.block);
+	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.durable = ep->spec.role == TARGET;
+	ep->is.sparse = has_gaps(ep);
+	ep->is.zeroes = ep->spec.role == TARGET && sg->disk.same_most > 0 &&
+	    !sg->how.fua;		/* WRITE SAME has no FUA bit */
+}
+
+static int
+sg_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct sg *sg = calloc(1, sizeof(*sg));
+
+	if (sg == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	sg->path.fd = -1;
+	sg->good = NOWHERE;
+	ep->priv = sg;
+	if (sg_open_node(ep, sg, look || sg_claimed(ep), f) != 0 ||
+	    (ep->spec.role == TARGET && sg_check_target(ep, sg, f) != 0)) {
+		sg_close(ep);
+		return -1;
+	}
+	if (ep->spec.role == SOURCE && !look)
+		node_settle(ep);
+	sg_fill_in(ep);
+	sg_async_offer(ep);
+	return 0;
+}
+
+/*
+ * A block node is opened for writing as late as possible, because closing such
+ * a descriptor makes udev probe the disk.
+ */
+static int
+sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct sg *sg = ep->priv;
+	int fd;
+
+	(void)length;
+	if (!sg_claimed(ep))
+		return 0;
+	fd = reopen(sg->path.fd, endpoint_path(ep), sg_open_flags(ep, false));
+	if (fd < 0)
+		return fault_found(f, ep);
+	close(sg->path.fd);
+	sg->path.fd = fd;
+	return 0;
+}
+
+/* Get the reserved buffer, used for each command that fits into it. */
+static int
+sg_reserve_buffer(const struct endpoint *ep, struct sg_lane *l)
+{
+	const struct sg *sg = ep->priv;
+	int bytes = RESERVE;
+
+	if (sg->path.node != SCSI_SG)
+		return 0;
+	if (ioctl(l->path.fd, SG_SET_RESERVED_SIZE, &bytes) != 0 ||
+	    !sg->how.mmap)
+		return 0;		/* it keeps the default size */
+	if (ioctl(l->path.fd, SG_GET_RESERVED_SIZE, &bytes) != 0)
+		return errno;
+	l->map_len = (size_t)bytes - (size_t)bytes % sg->disk.block;
+	l->map = mmap(NULL, l->map_len, ep->spec.role == TARGET ? PROT_READ |
+	    PROT_WRITE : PROT_READ, MAP_SHARED, l->path.fd, 0);
+	if (l->map == MAP_FAILED) {
+		l->map = NULL;
+		return errno;
+	}
+	return 0;
+}
+
+static int
+sg_detach(struct lane *lane)
+{
+	const struct sg *sg = lane->ep->priv;
+	struct sg_lane *l = lane->priv;
+
+	if (l->map != NULL)
+		munmap(l->map, l->map_len);
+	if (l->path.fd >= 0 && !sg->shared)
+		close(l->path.fd);
+	sg_async_close(l->async);
+	free(l->bounce);
+	free(l);
+	return 0;
+}
+
+static int
+sg_attach(struct lane *lane)
+{
+	const struct sg *sg = lane->ep->priv;
+	struct sg_lane *l = calloc(1, sizeof(*l));
+	int err = 0;
+
+	if (l == NULL)
+		return ENOMEM;
+	lane->priv = l;
+	l->bounce = page_alloc(SG_BOUNCE);
+	l->path = sg->path;
+	if (!sg->shared)
+		l->path.fd = reopen(sg->path.fd, endpoint_path(lane->ep),
+		    sg_open_flags(lane->ep, false));
+	if (l->path.fd < 0)
+		err = errno;
+	if (err == 0 && l->bounce == NULL)
+		err = ENOMEM;
+	if (err == 0)
+		err = sg_reserve_buffer(lane->ep, l);
+	if (err == 0 && lane->ep->geo.depth > 0)
+		err = sg_async_open(lane->ep, &l->async);
+	if (err != 0)
+		sg_detach(lane);
+	return err;
+}
 
 enum {
 	SAME = 32 << 20,	/* bytes per WRITE SAME, at most */

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "disk/disk.h"
 #include "end/backend.h"
-#include "scsi_identity.h"
 #include "scsi/scsi.h"
 
 enum {
@@ -22,6 +22,10 @@ enum {
 	OUT_OF_RANGE = 22,
 	BUSY = 26,
 	TASK_SET_FULL = 27,
+};
+
+struct scsi_identity {		/* sums; 0: the disk does not say */
+	uint64_t serial, names;
 };
 
 struct sg {			/* priv of an endpoint */
@@ -72,20 +76,6 @@ bool sg_passes(const struct endpoint *, const struct io *,
 /* Put the reason why the command failed for good into the io. */
 void sg_give_up(const struct lane *, struct io *, const struct scsi_reply *);
 
-/*
- * Set whether commands of the open endpoint can be asynchronous: why not
- * (sync_why), or how many per lane and how large.
- */
-void sg_async_offer(struct endpoint *);
-
-/*
- * Open and close what a lane needs for that: its own descriptor, and room for
- * the commands.  Returns 0, or an errno value with *async NULL.  NULL may be
- * closed.
- */
-int sg_async_open(const struct endpoint *, struct sg_async **async);
-void sg_async_close(struct sg_async *);
-
 /* The command for an io at lba, with buf; the number of blocks is not set. */
 struct scsi_command sg_compose(const struct lane *, const struct io *,
     unsigned char *buf, uint64_t lba);
@@ -112,12 +102,6 @@ void sg_fill_in(struct endpoint *);
 int sg_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
     uint64_t most, struct fault *);
 
-/* sg_open.c: opening sg, bsg and block nodes, as in struct backend. */
-int sg_open(struct endpoint *, bool look, struct fault *);
-int sg_prepare(struct endpoint *, int64_t length, struct fault *);
-int sg_attach(struct lane *);
-int sg_detach(struct lane *);
-
 /* Functions of struct backend that only need the path, of any kind. */
 void sg_transfer(struct lane *, struct io *);
 int sg_extent(const struct endpoint *, uint64_t off, struct extent *);
@@ -137,12 +121,32 @@ bool sg_fits(const struct sg *, const struct io *);
  */
 void sg_end(struct lane *, struct io *, const struct scsi_reply *);
 
-/* Asynchronous requests, as in struct backend; */
-bool sg_start(struct lane *, struct io *);
-int sg_pollfd(struct lane *, short *events);
-void sg_service(struct lane *);
+/*
+ * The identity of a SCSI disk, as the disk itself reports it.
+ */
 
-/* and the reply to the last command of an io that is over. */
-void sg_take(struct lane *, struct io *, struct scsi_reply *);
+/*
+ * Fill in vendor, model, serial number and WWN in the form that sysfs has; ""
+ * if the disk does not say.
+ */
+void scsi_identify(const struct scsi_path *, struct disk *);
+
+/* Ask the disk for its serial number and its designators (VPD 80h, 83h). */
+struct scsi_identity scsi_identity(const struct scsi_path *);
+
+/*
+ * Whether another disk answers by now.  What it does not say, or did not, is
+ * not compared.
+ */
+bool scsi_is_other(const struct scsi_path *, const struct scsi_identity *was);
+
+/* Whether it reports to be write protected (MODE SENSE, SPC-5 7.5.6). */
+bool scsi_protected(const struct scsi_path *);
+
+/*
+ * How many initiators have registered a reservation key (PERSISTENT RESERVE IN,
+ * SPC-5 6.16.2).
+ */
+unsigned scsi_registered(const struct scsi_path *);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 #include "cli/opts.h"
-#include "end/node.h"
+#include "end/backend.h"
 
 enum {
 	ASKED = 4,		/* places to read, to see whether any can be */

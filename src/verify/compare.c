@@ -9,7 +9,7 @@
  * With coe=1 a block that cannot be read is BAD in the map, and is neither
  * equal nor different.
  */
-#include "verify/compare.h"
+#include "verify/verify.h"
 
 #include <errno.h>
 #include <fcntl.h>

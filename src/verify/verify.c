@@ -7,7 +7,7 @@
  *	mend	the source is read again and gets a new digest; the target is
  *		rewritten, flushed, and checked again
  *
- * For both see verify_check.c.  Differences are narrowed down to logical blocks
+ * For both see below.  Differences are narrowed down to logical blocks
  * by rereading the source.  If it cannot be read again (a pipe, random bytes),
  * they are neither narrowed down nor mended. verify=source compares the target
  * with the source itself; the digests then serve for what cannot be read again.
@@ -30,16 +30,567 @@
 #include "verify/verify.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
 
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "copy/piece.h"
 #include "copy/ranges.h"
+#include "copy/sparing.h"
+#include "copy/transfer.h"
 #include "copy/worker.h"
+#include "digest/digest_table.h"
 #include "open/tee.h"
-#include "verify_check.h"
+
+/*
+ * Verify one entry: compare the target with the digest, or with the source;
+ * narrow differences down, and mend them.
+ */
+
+enum {
+	RANGES_MOST = 1 << 16,	/* ranges; beyond this, whole chunks are
+				 * recorded */
+	SECTOR = 512,
+	FAN = 16,		/* parts of a read that failed */
+	LOST = 16,		/* failed reads of the smallest size in a
+				 * chunk */
+};
+
+/* Whether the source can be read a second time, with the same result. */
+static bool
+verify_repeatable(const struct plan *p)
+{
+	return !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0;
+}
+
+/* --------------------------------------------------------- the source again */
+
+/* The next range without bytes of the source: lost, or left out. */
+static bool
+next_blank(struct map *map, uint64_t from, struct seg *s)
+{
+	struct seg left;
+	bool lost = map_next(map, from, BAD, s);
+	bool out = map_next(map, from, OUTSIDE, &left);
+
+	if (out && (!lost || left.off < s->off))
+		*s = left;
+	return lost || out;
+}
+
+/*
+ * The length of the run of bytes that were read, or that were lost and made
+ * zero.
+ */
+static size_t
+until_lost(struct worker *w, uint64_t off, size_t at, size_t len, bool *lost)
+{
+	struct seg s;
+	uint64_t from = off + at;
+
+	*lost = false;
+	if (!next_blank(&w->job->map, from, &s) || s.off >= off + len)
+		return len - at;
+	*lost = s.off == from;
+	if (!*lost)
+		return (size_t)(s.off - from);
+	return s.len < len - at ? (size_t)s.len : len - at;
+}
+
+/*
+ * Reread a range into the worker's buffer, in the form that the target should
+ * have: zeros for lost data and for padding.  Returns true if all was read;
+ * otherwise *io is the read that failed or ended early.
+ */
+static bool
+read_again(struct worker *w, uint64_t off, size_t len, struct io *io)
+{
+	uint64_t end = w->job->p->length;
+	size_t data = off + len > end ? (size_t)(end - off) : len, at, n;
+	bool lost;
+
+	for (at = 0; at < data; at += n) {
+		n = until_lost(w, off, at, data, &lost);
+		if (lost) {
+			memset(w->buf + at, 0, n);
+			continue;
+		}
+		*io = transfer_read(w, off, at, n, CAREFULLY);
+		if (io->err != 0 || io->done < n)
+			return false;
+	}
+	memset(w->buf + data, 0, len - data);
+	return true;
+}
+
+/* ------------------------------------------------------------- what differs */
+
+/* If there is no memory for the range, its chunk is reported anyway. */
+static void
+differ_set(struct worker *w, struct map *differ, uint64_t off, uint64_t len,
+    enum seg_status status)
+{
+	struct fault f;
+
+	if (map_set(differ, off, len, status) == 0)
+		return;
+	fault_errno(&f, ENOMEM, "the list of what differs");
+	job_fail(w->job, &f);
+}
+
+/* All of a chunk differs, except what was left out of it. */
+static void
+set_differing(struct worker *w, struct map *differ, const struct check *c)
+{
+	struct seg s = { .off = c->off };
+	uint64_t end = c->off + c->len;
+
+	differ_set(w, differ, c->off, c->len, BAD);
+	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
+	    s.off < end)
+		differ_set(w, differ, s.off, MIN(s.len, end - s.off),
+		    UNTRIED);
+}
+
+/* How many bytes of a chunk had differed at an earlier check. */
+static uint64_t
+check_bytes_differed(struct map *differ, const struct check *c)
+{
+	struct seg s = { .off = c->off };
+	uint64_t sum = 0, end = c->off + c->len;
+
+	while (map_next(differ, s.off + s.len, BAD, &s) && s.off < end)
+		sum += s.off + s.len < end ? s.len : end - s.off;
+	return sum;
+}
+
+/*
+ * Zero the parts left out, here and in the source's data, so that they do not
+ * matter.  Returns how many bytes they are.
+ */
+static size_t
+check_mask(struct worker *w, const struct check *c, unsigned char *has)
+{
+	struct seg s = { .off = c->off };
+	uint64_t end = c->off + c->len, n;
+	size_t sum = 0;
+
+	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
+	    s.off < end) {
+		n = MIN(s.len, end - s.off);
+		if (has != NULL)
+			memset(has + (s.off - c->off), 0, (size_t)n);
+		sum += (size_t)n;
+	}
+	return sum;
+}
+
+/*
+ * Of a range that was marked as differing, unmark the parts where the target
+ * equals the worker's buffer, from byte "at" on.
+ */
+static void
+clear_same(struct worker *w, uint64_t off, size_t at,
+    const unsigned char *has, size_t n)
+{
+	const struct plan *p = w->job->p;
+	size_t unit = p->dst->geo.block > 0 ? p->dst->geo.block : SECTOR;
+	size_t i, len;
+	bool same = false;
+
+	for (i = 0; i < n; i += len) {
+		len = sparing_run(w->buf + at + i, has + i, n - i,
+		    lane_place(&w->dst, off + i), unit, &same);
+		if (same)
+			differ_set(w, &w->job->verify->target[0].differ,
+			    off + i, len, UNTRIED);
+	}
+}
+
+/*
+ * Read a chunk back in smaller parts, because it cannot be read as a whole.  A
+ * failing read may take seconds, so after many of them the rest stays as it is.
+ */
+static void
+narrow_unread(struct worker *w, const struct check *c)
+{
+	size_t unit = w->job->back.geo.io_align, step = unit, lost = 0, at, n;
+	struct check part = *c;
+	unsigned char *has;
+	struct io io;
+
+	while (step < c->len / FAN)
+		step *= FAN;
+	for (at = 0; at < c->len && lost < LOST && !w->job->stop; at += n) {
+		part.off = c->off + at;
+		n = step - (size_t)(lane_place(&w->back, part.off) % step);
+		part.len = n = MIN(n, (size_t)c->len - at);
+		io = sparing_read(w, part.off, n, &has);
+		if (io.err != 0 && !errno_is_medium(io.err)) {
+			sparing_fail(w, &io);
+		} else if (io.done < n && n > unit) {
+			step /= FAN;
+			n = 0;
+		} else {
+			check_mask(w, &part, has);
+			clear_same(w, part.off, at, has, io.done);
+			lost += io.done < n;
+		}
+	}
+}
+
+/* Unmark what is equal to the source after all. */
+static void
+check_narrow(struct worker *w, const struct check *c, const unsigned char *has,
+    const struct io *back)
+{
+	struct verify *v = w->job->verify;
+	struct io io;
+
+	if (!verify_repeatable(w->job->p) ||
+	    !read_again(w, c->off, (size_t)c->len, &io) ||
+	    (back->done == c->len && memcmp(w->buf, has, back->done) == 0) ||
+	    map_totals(&v->target[0].differ).bad_ranges > RANGES_MOST)
+		return;
+	if (back->done == c->len) {
+		clear_same(w, c->off, 0, has, back->done);
+		return;
+	}
+	narrow_unread(w, c);
+	/* but it was unreadable */
+	if (check_bytes_differed(&v->target[0].differ, c) == 0)
+		set_differing(w, &v->target[0].differ, c);
+}
+
+/* Record a chunk that differs, or cannot be read back. */
+static void
+check_differs(struct worker *w, size_t i, const struct check *c,
+    const unsigned char *has, const struct io *back)
+{
+	struct verify *v = w->job->verify;
+	struct checked *of = &v->target[0];
+	uint_fast64_t nowhere = NOWHERE;
+	struct seg s;
+
+	set_differing(w, &of->differ, c);
+	check_narrow(w, c, has, back);
+	if (map_next(&of->differ, c->off, BAD, &s))
+		atomic_compare_exchange_strong(&of->first, &nowhere, s.off);
+	v->differing++;
+	digest_table_mark(&v->digests, i, CHECK_DIFFERS);
+}
+
+/* Record that a chunk is right, whether or not it had differed. */
+static void
+check_mended(struct worker *w, struct map *differ, const struct check *c)
+{
+	uint64_t n = check_bytes_differed(differ, c);
+
+	if (n > 0)
+		differ_set(w, differ, c->off, c->len, UNTRIED);
+	w->job->verify->mended += n;
+}
+
+static void
+check_right(struct worker *w, size_t i, const struct check *c, size_t masked)
+{
+	struct verify *v = w->job->verify;
+
+	check_mended(w, &v->target[0].differ, c);
+	v->target[0].right += c->len - masked;
+	digest_table_mark(&v->digests, i, CHECK_RIGHT);
+}
+
+/* -------------------------------------------------------------------- check */
+
+/* Whether the data has the digest from the copy. */
+static bool
+as_noted(const struct verify *v, const struct check *c, const void *buf)
+{
+	struct digest d;
+
+	return digest_of(v->digests.by, buf, (size_t)c->len, &d) &&
+	    digest_same(&d, &c->digest);
+}
+
+enum measure { BY_DIGEST, BY_SOURCE, BY_NOTHING };
+
+/*
+ * What to compare a chunk with; if the source, that is now in the worker's
+ * buffer.  BY_NOTHING: it could not be read, and the run is being stopped.
+ */
+static enum measure
+check_measure(struct worker *w, const struct check *c)
+{
+	const struct opts *o = w->job->p->opts;
+	struct io io;
+
+	if ((o->verify != VERIFY_SOURCE && c->state != CHECK_NONE) ||
+	    !verify_repeatable(w->job->p))
+		return BY_DIGEST;
+	if (read_again(w, c->off, (size_t)c->len, &io))
+		return BY_SOURCE;
+	if (io.err == 0 || (o->coe != 0 && errno_is_medium(io.err)))
+		return BY_DIGEST;
+	transfer_fail_read(w, &io);
+	return BY_NOTHING;
+}
+
+/*
+ * Whether a chunk read back is right.  With a digest of the whole copy, the
+ * first reading counts, whatever the source has now.  A chunk left out in part
+ * has no digest.
+ */
+static bool
+is_right(const struct worker *w, const struct check *c,
+    const unsigned char *has, size_t masked, enum measure by)
+{
+	bool noted = w->job->p->hash != NULL && (masked == 0 ||
+	    c->state != CHECK_NONE);
+
+	if (by == BY_SOURCE)
+		return memcmp(w->buf, has, (size_t)c->len) == 0 &&
+		    (!noted || as_noted(w->job->verify, c, has));
+	return c->state != CHECK_NONE && as_noted(w->job->verify, c, has);
+}
+
+/*
+ * A file that ends in zeros gets its length at the end of the copy: check the
+ * part beyond its present end later.
+ */
+static bool
+check_early(const struct job *job)
+{
+	return job->phase == PHASE_COPYING &&
+	    (job->p->store == STORE_SPARSE || job->p->holes ||
+	    job->p->used != NULL);
+}
+
+static void
+target_differs(struct worker *w, struct checked *of, const struct check *c)
+{
+	uint_fast64_t nowhere = NOWHERE;
+
+	set_differing(w, &of->differ, c);
+	atomic_compare_exchange_strong(&of->first, &nowhere, c->off);
+}
+
+/*
+ * Check one of several targets; false if it differs.  Ignore what it has after
+ * the copy, because it may need less padding than others.
+ */
+static bool
+check_target(struct worker *w, unsigned target, const struct check *c,
+    size_t masked, enum measure by)
+{
+	struct job *job = w->job;
+	struct checked *of = &job->verify->target[target];
+	uint64_t end = map_totals(&job->map).end;
+	size_t data = (size_t)(c->off + c->len > end ? end - c->off : c->len);
+	unsigned char *has;
+
+	has = sparing_read_of(w, target, c->off, data);
+	if (has != NULL) {
+		memset(has + data, 0, (size_t)c->len - data);
+		check_mask(w, c, has);
+	}
+	if (has == NULL)
+		of->unread = true;
+	if (has == NULL || !is_right(w, c, has, masked, by)) {
+		target_differs(w, of, c);
+		return false;
+	}
+	check_mended(w, &of->differ, c);
+	of->right += c->len - masked;
+	return true;
+}
+
+/*
+ * Check the same entry of all remaining targets.  Nothing is narrowed down:
+ * what differs at one of them is written to all again.
+ */
+static bool
+check_each(struct worker *w, size_t entry, const struct check *c,
+    size_t masked)
+{
+	struct job *job = w->job;
+	enum measure by = check_measure(w, c);
+	bool all = true;
+	unsigned char *has;
+	struct io io;
+	unsigned i;
+
+	if (by == BY_NOTHING)
+		return false;
+	io = sparing_read(w, c->off, (size_t)c->len, &has);
+	if (io.err != 0) {
+		sparing_fail(w, &io);
+		return false;
+	}
+	for (i = 0; i < job->p->targets; i++)
+		if (tee_read(&w->back, i) != NULL)
+			all &= check_target(w, i, c, masked, by);
+	job->verify->differing += !all;
+	digest_table_mark(&job->verify->digests, entry, all ? CHECK_RIGHT :
+	    CHECK_DIFFERS);
+	job->verify->masked += masked;
+	job->verify->read += c->len - masked;
+	return !job->stop;
+}
+
+/* Read an entry back; false if the run is being stopped. */
+static bool
+verify_check(struct worker *w, size_t i, const struct check *c)
+{
+	struct job *job = w->job;
+	size_t masked = check_mask(w, c, NULL);
+	unsigned char *has;
+	enum measure by = BY_DIGEST;
+	bool whole;
+	struct io io;
+
+	if (masked == c->len) {
+		check_right(w, i, c, masked);
+		job->verify->masked += masked;
+		return !job->stop;
+	}
+	if (!rate_wait(&job->rate, c->len, job->halt))
+		return false;
+	if (job->p->targets > 1)
+		return check_each(w, i, c, masked);
+	io = sparing_read(w, c->off, (size_t)c->len, &has);
+	if (io.err != 0 && !errno_is_medium(io.err)) {
+		sparing_fail(w, &io);
+		return false;
+	}
+	if (io.err == 0 && io.done < c->len && check_early(job))
+		return !job->stop;
+	check_mask(w, c, has);
+	whole = io.err == 0 && io.done == c->len;
+	if (whole)
+		by = check_measure(w, c);
+	else
+		job->verify->target[0].unread = true;
+	if (by == BY_NOTHING)
+		return false;
+	if (whole && is_right(w, c, has, masked, by))
+		check_right(w, i, c, masked);
+	else
+		check_differs(w, i, c, has, &io);
+	job->verify->masked += masked;
+	job->verify->read += c->len - masked;
+	return !job->stop;
+}
+
+/* Take the next entry that is not yet right; false: none is left. */
+static bool
+verify_check_next(struct worker *w)
+{
+	struct verify *v = w->job->verify;
+	size_t i = v->next++;
+	struct check c;
+
+	if (w->job->stop || !digest_table_at(&v->digests, i, &c))
+		return false;
+	return c.state == CHECK_RIGHT || c.state == CHECK_DIFFERS ||
+	    verify_check(w, i, &c);
+}
+
+/* --------------------------------------------------------------------- mend */
+
+/*
+ * Where a chunk differs.  If it does at several targets, then in the same
+ * ranges.
+ */
+static struct map *
+what_differs(struct verify *v, const struct check *c)
+{
+	unsigned i;
+
+	for (i = 0; i < v->targets; i++)
+		if (check_bytes_differed(&v->target[i].differ, c) > 0)
+			return &v->target[i].differ;
+	return &v->target[0].differ;
+}
+
+/* The counted bytes of a chunk will be checked again. */
+static void
+check_uncount(struct worker *w, const struct check *c)
+{
+	struct verify *v = w->job->verify;
+	size_t masked = check_mask(w, c, NULL);
+	struct checked *of;
+
+	for (of = v->target; of < v->target + v->targets; of++)
+		if (check_bytes_differed(&of->differ, c) == 0)
+			of->right -= c->len - masked;
+	v->masked -= masked;
+}
+
+/*
+ * Rewrite what differs in a chunk, in whole pages of the target; of several
+ * targets, in all of them.
+ */
+static bool
+write_again(struct worker *w, const struct check *c)
+{
+	const struct plan *p = w->job->p;
+	struct map *differ = what_differs(w->job->verify, c);
+	uint64_t at = c->off, end = c->off + c->len, from, to;
+	struct seg s;
+
+	while (map_next(differ, at, BAD, &s) && s.off < end) {
+		from = lane_border_before(&w->dst, s.off, p->grain);
+		from = from > at ? from : at;
+		to = lane_border(&w->dst, s.off + s.len, p->grain);
+		to = to < end ? to : end;
+		if (!transfer_write(w, c->off, (size_t)(from - c->off),
+		    (size_t)(to - from)))
+			return false;
+		at = to;
+	}
+	return true;
+}
+
+/*
+ * Do nothing if the source cannot be read again, or has changed since the
+ * digest was made.
+ */
+static bool
+check_mend(struct worker *w, const struct check *c)
+{
+	struct verify *v = w->job->verify;
+	size_t len = (size_t)c->len;
+	struct io io;
+
+	v->read += c->len - check_mask(w, c, NULL);
+	if (!read_again(w, c->off, len, &io) ||
+	    (w->job->p->hash != NULL && !as_noted(w->job->verify, c, w->buf)))
+		return true;
+	if (!piece_note(w, c->off, len))
+		return false;
+	v->differing--;
+	check_uncount(w, c);
+	return write_again(w, c);
+}
+
+/* Take the next entry that differs; false: none is left. */
+static bool
+verify_mend_next(struct worker *w)
+{
+	struct verify *v = w->job->verify;
+	size_t i = v->next++;
+	struct check c;
+
+	if (w->job->stop || !digest_table_at(&v->digests, i, &c))
+		return false;
+	return c.state != CHECK_DIFFERS || check_mend(w, &c);
+}
 
 enum {
 	LOT = 64 << 20,		/* bytes worth a flush */

@@ -12,7 +12,7 @@
 #include "digest/manifest.h"
 #include "input.h"
 #include "../../src/record/describe.h"
-#include "record/manifest_file.h"
+#include "record/hashfile.h"
 
 typedef unsigned long long ull;
 

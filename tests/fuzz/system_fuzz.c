@@ -25,9 +25,7 @@
 #include "disk/below.h"
 #include "disk/disk.h"
 #include "disk/filesystem.h"
-#include "disk/list.h"
 #include "disk/stack.h"
-#include "disk/temperature.h"
 #include "disk/usage.h"
 #include "input.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "report/cells.h"
+#include "report/report.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 

@@ -14,7 +14,7 @@
 #include "disk/usage.h"
 #include "disks.h"
 #include "plan/claim.h"
-#include "plan/overlap.h"
+#include "plan/safety.h"
 
 /* ---------------------------------------------------------------- claims */
 

@@ -18,7 +18,7 @@
 #include "memory_end.h"
 #define POOR_OF_ALL
 #include "poor.h"
-#include "verify/compare.h"
+#include "verify/verify.h"
 
 #define CHUNK	((size_t)4096)
 #define BLOCK	((size_t)512)

@@ -13,7 +13,6 @@
 #include "part/damage.h"
 #include "part/parts.h"
 #include "part/remarks.h"
-#include "part/volumes.h"
 #include "poor.h"
 #include "tabled.h"
 

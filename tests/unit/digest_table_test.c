@@ -13,7 +13,7 @@
 
 #include <xxhash.h>
 
-#include "digest/bmap_table.h"
+#include "digest/bmap.h"
 #include "digest/digest_table.h"
 #include "digest/digester.h"
 

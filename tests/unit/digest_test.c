@@ -14,11 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/digest/crypto.h"
+#include "digest/digester.h"
 #include "base/library.h"
 #include "base/status.h"
 #include "digest/digest_table.h"
-#include "digest/digester.h"
 #include "digest/hash.h"
 #include "map/map.h"
 #define POOR_OF_ALL

@@ -11,7 +11,7 @@
 #include <bsd/string.h>
 
 #include "disk/disk.h"
-#include "disk/dm.h"
+#include "disk/stack.h"
 #include "disk/sysfs.h"
 #include "world.h"
 

@@ -16,7 +16,6 @@
 #include "end/backend.h"
 #include "base/status.h"
 #include "disk/disk.h"
-#include "end/reopen.h"
 #include "kernel.h"
 
 #define SDA	makedev(8, 0)

@@ -815,7 +815,7 @@ hands_over_what_lanes_have_begun(void **state)
 	(void)state;
 	lane.last = &lane.over;
 	for (i = 0; i < 2; i++) {
-		call[i].flight = (struct flight){ .lane = &lane, .io = &io[i] };
+		call[i].flight = (struct call_head){ .lane = &lane, .io = &io[i] };
 		assert_true(iscsi_link_send(&conn, &call[i]));
 	}
 	eventfd_write(conn.bell, 1);

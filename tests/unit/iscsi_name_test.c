@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../src/scsi/iscsi_name.h"
+#include "../../src/scsi/iscsi_link.h"
 #include "base/status.h"
 
 static struct iscsi_name n;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "disk/list.h"
+#include "disk/disk.h"
 
 #include "world.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "../../src/part/look.h"
+#include "../../src/part/used_survey.h"
 #include "tabled.h"
 
 enum { SIZE = DISK_SECTORS * SECTOR, SKIP = 16 * SECTOR, LENGTH = SIZE - SKIP,

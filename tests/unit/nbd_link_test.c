@@ -14,7 +14,7 @@
 #ifdef HAVE_LIBNBD
 #include <sys/socket.h>
 
-#include "../../src/net/nbd_link.h"
+#include "../../src/net/nbd.h"
 #include "base/status.h"
 #include "link_world.h"
 

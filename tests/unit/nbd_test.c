@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../src/net/nbd_end.h"
+#include "../../src/net/nbd.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/opened.h"

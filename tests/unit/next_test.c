@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "end/backend.h"
-#include "../../src/report/report_losses.h"
 #include "../../src/report/report_next.h"
 #include "base/status.h"
 #include "disk/disk.h"

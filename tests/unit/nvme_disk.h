@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../src/nvme/nvme_end.h"
+#include "../../src/nvme/nvme.h"
 
 #define BLOCK	((size_t)512)
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <linux/nvme_ioctl.h>
 
-#include "../../src/nvme/nvme_end.h"
+#include "../../src/nvme/nvme.h"
 #include "base/status.h"
 #include "kernel.h"
 #define POOR_OF_ALL

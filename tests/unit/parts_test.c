@@ -13,7 +13,6 @@
 #include <sys/syscall.h>
 
 #include "base/status.h"
-#include "part/blkid_view.h"
 #include "part/parts.h"
 #include "poor.h"
 #include "tabled.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
-#include "base/bytes.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "copy/job.h"
 #include "copy/piece.h"

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/progress.h"
+#include "report/report.h"
 
 #define GB	1000000000ULL
 

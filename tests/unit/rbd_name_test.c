@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "../../src/net/rbd_name.h"
+#include "../../src/net/rbd_image.h"
 
 static void
 has_parts(void **state)

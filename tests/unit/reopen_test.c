@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "end/endpoint.h"
-#include "end/reopen.h"
+#include "end/backend.h"
 
 static char name[] = "/tmp/reopen.XXXXXX", other[] = "/tmp/reopen.XXXXXX";
 

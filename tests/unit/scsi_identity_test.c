@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../src/scsi/scsi_identity.h"
+#include "../../src/scsi/sg.h"
 
 enum { NAA = 3, EUI = 2, T10 = 1, NAME = 8, PORT = 0x10 };
 

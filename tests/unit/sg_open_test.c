@@ -17,7 +17,7 @@
 #include "../../src/scsi/sg.h"
 #include "base/status.h"
 #include "disk/disk.h"
-#include "scsi/ata.h"
+#include "scsi/scsi.h"
 #include "kernel.h"
 #define POOR_OF_ALL
 #include "poor.h"

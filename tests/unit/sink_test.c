@@ -22,7 +22,7 @@
 
 #include "../tools/preload.h"
 #include "base/status.h"
-#include "../../src/record/sink.h"
+#include "record/events.h"
 
 enum { HIGH = 200 };		/* a descriptor that nobody has */
 

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "copy/turn.h"
+#include "copy/job.h"
 
 enum { THREADS = 8, TURNS = 4000, LEN = 3 };
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../src/part/used_list.h"
 #include "../../src/part/used_survey.h"
 #include "base/status.h"
 #include "part/used.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../../src/file/file.h"
-#include "../../src/part/idle.h"
+#include "../../src/part/used_survey.h"
 #include "base/status.h"
 #include "disk/below.h"
 #include "disk/disk.h"

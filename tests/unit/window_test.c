@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "copy/window.h"
+#include "copy/worker.h"
 
 /* As many requests as may be in flight, each of which takes so long. */
 static void

@@ -9,7 +9,7 @@
 
 #include "end/backend.h"
 #include "disk/disk.h"
-#include "report/wording.h"
+#include "report/report.h"
 
 static char text[200];
 

@@ -1,18 +1,55 @@
 /*
- * One connection to an NBD server, for use by any thread.
+ * An NBD server as an end, as nbd.c, nbd_open.c and nbd_extents.c share it.
  */
-#ifndef PARDD_NBD_LINK_H
-#define PARDD_NBD_LINK_H
+#ifndef PARDD_NBD_H
+#define PARDD_NBD_H
 
+#include <libnbd.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "end/flights.h"
+#include "command.h"
+#include "end/backend.h"
 #include "end/lane.h"
-#include "libnbd.h"
+
+/*
+ * The functions of libnbd, loaded when an end needs it.
+ */
+
+#define LIBNBD_FUNCTIONS(X) \
+	X(create) X(close) X(get_error) X(get_errno) \
+	X(set_pread_initialize) X(set_uri_allow_local_file) \
+	X(add_meta_context) X(aio_connect_uri) X(aio_connect_socket) \
+	X(aio_is_connecting) X(aio_is_negotiating) X(aio_is_ready) \
+	X(aio_is_dead) X(aio_is_closed) \
+	X(aio_get_fd) X(aio_get_direction) \
+	X(aio_notify_read) X(aio_notify_write) \
+	X(get_size) X(get_block_size) X(is_read_only) X(can_flush) \
+	X(can_fua) \
+	X(can_zero) X(can_fast_zero) X(can_multi_conn) \
+	X(can_meta_context) X(get_tls_negotiated) X(get_export_name) \
+	X(aio_pread_structured) X(aio_pwrite) X(aio_zero) X(aio_flush) \
+	X(aio_block_status) X(aio_disconnect)
+
+struct libnbd {			/* nbd_create is lib->create, and so on */
+#define MEMBER(name)	__typeof__(nbd_##name) *name;
+	LIBNBD_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+/*
+ * Load the library; it stays loaded.  "what" needs it, for messages.  Returns
+ * 0, or -1 with *f if it is missing or too old.
+ */
+int libnbd_load(struct libnbd *, const char *what, struct fault *f);
+
+/*
+ * One connection to an NBD server, for use by any thread.
+ */
 
 enum { PARTS = 8 };		/* parts of a read without more memory */
 
@@ -21,7 +58,7 @@ struct nbd_part {
 };
 
 struct nbd_call {		/* a command, from when it is sent */
-	struct flight	 flight;
+	struct call_head flight;
 	enum op		 op;
 	unsigned char	*buf;	/* the caller's; NULL: zero the range */
 	uint64_t	 off;	/* bytes */
@@ -115,5 +152,48 @@ bool nbd_link_lost(int err);
 
 /* And whether it was given up because there was no answer in time. */
 bool nbd_link_late(struct nbd_link *);
+
+enum {
+	NBD_FLIGHTS = 128,	/* calls per lane */
+	NBD_LAST_WORDS = 1000,	/* ms to wait for a failed command's words */
+};
+
+struct extent_cache {		/* the last answer about extents */
+	struct nbd_extents x;	/* for one context, */
+	uint64_t	 off;	/* from this byte on */
+};
+
+struct nbd {			/* priv of the endpoint */
+	struct libnbd	 lib;
+	struct nbd_address address;
+	struct command	 command;	/* of the first connection, if any */
+	struct nbd_link	 link;
+	uint64_t	 size;		/* bytes */
+	uint32_t	 block;		/* bytes: requests are multiples */
+	uint32_t	 most;		/* bytes per request */
+	uint32_t	 preferred;	/* preferred bytes per request, or 0 */
+	uint32_t	 write_flags, zero_flags;	/* LIBNBD_CMD_FLAG_ */
+	bool		 read_only, flushes, fua, zeroes, fast, extents;
+	bool		 several;	/* several connections see the same
+					 * data */
+	bool		 tls;		/* the connection is encrypted */
+	atomic_bool	 no_zero;	/* the server refuses to zero */
+	atomic_uint_fast64_t lost;	/* ns when a connection was, or 0 */
+	bool		 unflushed;	/* a flush failed: later ones do not
+					 * count */
+	atomic_uint	 links;		/* connections of lanes so far */
+	char		*export;	/* its name, or NULL */
+	char		*bitmap;	/* context of iflag=bitmap:, or NULL */
+	pthread_mutex_t	 lock;		/* held over a query; guards: */
+	struct extent_cache allocated, dirty;
+};
+
+struct nbd_lane {		/* priv of a lane */
+	struct nbd_link	*link;
+	struct nbd_link	 own;		/* its own connection, if link is
+					 * this */
+	struct flights	 flights;	/* up to NBD_FLIGHTS nbd_calls */
+	unsigned char	*bounce;	/* allocated when needed */
+};
 
 #endif
