@@ -467,8 +467,20 @@ only_grows()
 	    exits 51 "$pardd" if=src of=dst && same dst old &&
 	    exits 0 "$pardd" if=src of=dst oflag=append -d
 }
+# fixed FLAG WHOSE NAME OPERAND...: what chattr forbids
+fixed()
+{
+	"$blocks" make src 4k && mkdir dir && "$blocks" make dst 8k 9 && chattr "+$1" "$3" && undo chattr "-$1" "$PWD/$3" &&
+	    exits 51 "$pardd" if=src "${@:4}" &&
+	    says "Operation not permitted, because $2 has the attribute $1 of chattr.1.: chattr -$1 takes it away$"
+}
 if [[ $VARIANT = plain ]] && : >"$scratch/a" && chattr +a "$scratch/a" 2>/dev/null; then
 	chattr -a "$scratch/a"
+	for words in '' -d oflag=append; do
+		it "says that a target is immutable $words" fixed i it dst of=dst ${words:+"$words"}
+		it "... or its directory $words" fixed i 'its directory' dir of=dir/new ${words:+"$words"}
+	done
+	it "... or that it can only be appended to" fixed a it dst of=dst
 	it "says that a file can only be appended to" only_grows
 fi
 

@@ -5,6 +5,7 @@
 #include "end/backend.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,10 +87,25 @@ in_dev(const struct endpoint *ep)
 	return strncmp(ep->name, "/dev/", 5) == 0;
 }
 
+/* The flag of chattr(1) that forbids writing to a file, or in a directory. */
+static char
+backend_forbids(const struct endpoint *ep)
+{
+	struct statx x;
+
+	if (ep->spec.role == SOURCE || ep->is.inherited ||
+	    statx(ep->is.absent ? ep->dir : AT_FDCWD, ep->is.absent ? "" :
+	    ep->name, AT_EMPTY_PATH, 0, &x) != 0)
+		return '\0';
+	return (x.stx_attributes & STATX_ATTR_IMMUTABLE) != 0 ? 'i' :
+	    (x.stx_attributes & STATX_ATTR_APPEND) != 0 ? 'a' : '\0';
+}
+
 int
 fault_found(struct fault *f, const struct endpoint *ep)
 {
 	int err = errno;
+	char flag = err == EPERM ? backend_forbids(ep) : '\0';
 
 	if (err == ESTALE)
 		return fault_set(f, status_errno(ENOENT), "%s was removed or "
@@ -103,6 +119,11 @@ fault_found(struct fault *f, const struct endpoint *ep)
 	if (err == ENOENT && ep->spec.role == SOURCE && in_dev(ep))
 		return fault_set(f, status_errno(err), "%s: %s; pardd -l lists "
 		    "the disks", ep->name, errno_words(err));
+	if (flag != '\0')
+		return fault_set(f, status_errno(err), "%s: %s, because %s has "
+		    "the attribute %c of chattr(1): chattr -%c takes it away",
+		    ep->name, errno_words(err), ep->is.absent ?
+		    "its directory" : "it", flag, flag);
 	return fault_errno(f, err, "%s", ep->name);
 }
 

@@ -62,7 +62,7 @@ endpoint_create(struct endpoint *ep, mode_t mode, struct fault *f)
 	ep->fd = openat(ep->dir, path_base(ep->name), O_RDWR | O_CREAT |
 	    O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (ep->fd < 0)
-		return fault_errno(f, errno, "%s", ep->name);
+		return fault_found(f, ep);
 	ep->is.linked = true;
 	return 0;
 }

@@ -235,11 +235,12 @@ file_dry_run(const struct endpoint *ep, struct fault *f)
 	if (ep->spec.role == SOURCE || ep->is.inherited || ep->is.device)
 		return 0;
 	if (faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS) != 0)
-		return fault_errno(f, errno, "%s", ep->name);
-	if (statx(AT_FDCWD, ep->name, 0, 0, &x) == 0 &&
-	    (x.stx_attributes & STATX_ATTR_APPEND) != 0)
-		return fault_errno(f, EPERM, "%s", ep->name);
-	return 0;
+		return fault_found(f, ep);
+	if (statx(AT_FDCWD, ep->name, 0, 0, &x) != 0 ||
+	    (x.stx_attributes & STATX_ATTR_APPEND) == 0)
+		return 0;
+	errno = EPERM;
+	return fault_found(f, ep);
 }
 
 /*

@@ -83,7 +83,7 @@ stream_dry_run(struct endpoint *ep, struct fault *f)
 	ep->is.seekable = ep->is.device;
 	if (!ep->is.absent && faccessat(AT_FDCWD, ep->name,
 	    ep->spec.role == SOURCE ? R_OK : W_OK, AT_EACCESS) != 0)
-		return fault_errno(f, errno, "%s", ep->name);
+		return fault_found(f, ep);
 	return 0;
 }
 
