@@ -279,6 +279,28 @@ cut_gpt()
 	    refused 'GPT is damaged, or made for a larger disk' if=a of=. ipart=1
 }
 it "refuses the GPT of a larger disk" cut_gpt
+# 256 bytes an entry, in both headers
+large_entries()
+{
+	local at
+	image a gpt 1 && for at in 512 $(($(stat -c %s a) - 512)); do
+		printf '\0\1' | dd of=a bs=1 seek=$((at + 84)) conv=notrunc status=none || return
+	done
+	refused 'its GPT has entries of 256 bytes, and only those of 128 are read' if=a of=. ipart=1
+}
+it "says so of a GPT with large entries" large_entries
+foreign()
+{
+	local kind
+	for kind in sun sgi; do
+		truncate -s 0 a && truncate -s 20M a && echo "label: $kind" | sfdisk -q a && refused \
+		    "a has a partition table of the kind \"$kind\", and only GPT and MBR are read here; .*parted" \
+		    if=a of=. ipart=1 || return
+	done
+	truncate -s 0 a && truncate -s 1M a && printf RDSK | dd of=a bs=512 seek=3 conv=notrunc status=none &&
+	    refused 'a has a partition table of the kind "amiga"' if=a of=. ipart=1
+}
+it "... and of the table of a Sun, an SGI or an Amiga" foreign
 other_sector()
 {
 	disk d gpt 512 1 && cat "$d" >copy && loop copy -b 4096 &&

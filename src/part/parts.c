@@ -267,6 +267,10 @@ parts_explain(const struct view *v, const unsigned char *mbr, struct parts *t)
 		snprintf(t->wrong, sizeof(t->wrong), "its GPT counts in "
 		    "sectors of %u bytes, and the disk has %u", other,
 		    t->sector);
+	else if (has_gpt(v, t->sector, header) && le32dec(header + 84) > 128)
+		snprintf(t->wrong, sizeof(t->wrong), "its GPT has entries of "
+		    "%u bytes, and only those of 128 are read",
+		    le32dec(header + 84));
 	else
 		snprintf(t->wrong, sizeof(t->wrong), "its GPT is damaged, or "
 		    "made for a larger disk");
@@ -438,12 +442,53 @@ parts_list(const struct parts *t, char *text, size_t room)
 		snprintf(text + at, room - at, " and %zu more", t->n - SHOWN);
 }
 
+/* The kind of a table that is not read here, or "". */
+static const char *
+parts_foreign(struct endpoint *ep, char type[16])
+{
+	unsigned char rigid[SECTOR];
+	blkid_probe pr = blkid_new_probe();
+	blkid_parttable table = NULL;
+	blkid_partlist list = NULL;
+	struct view v;
+	unsigned i;
+
+	type[0] = '\0';
+	if (pr != NULL && view_open(&v, ep) == 0 &&
+	    view_edges(&v, TABLE_EDGE) == 0) {
+		if (blkid_probe_set_device(pr, v.fd, 0,
+		    (blkid_loff_t)v.size) == 0 &&
+		    blkid_probe_enable_superblocks(pr, 0) == 0 &&
+		    blkid_probe_enable_partitions(pr, 1) == 0)
+			list = blkid_probe_get_partitions(pr);
+		if (list != NULL)
+			table = blkid_partlist_get_table(list);
+		if (table != NULL)
+			strlcpy(type, blkid_parttable_get_type(table), 16);
+		for (i = 0; i < 16 && type[0] == '\0'; i++)
+			if (view_read(&v, i * SECTOR, rigid, SECTOR) &&
+			    memcmp(rigid, "RDSK", 4) == 0)
+				strlcpy(type, "amiga", 16);
+	}
+	if (pr != NULL) {
+		view_close(&v);
+		blkid_free_probe(pr);
+	}
+	return type;
+}
+
 static int
-no_such_part(const struct endpoint *ep, const char *operand, int64_t number,
+no_such_part(struct endpoint *ep, const char *operand, int64_t number,
     const struct parts *t, struct fault *f)
 {
-	char list[LIST];
+	char list[LIST], type[16];
 
+	if (t->type[0] == '\0' && t->wrong[0] == '\0' &&
+	    parts_foreign(ep, type)[0] != '\0')
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has a "
+		    "partition table of the kind \"%s\", and only GPT and MBR "
+		    "are read here; for skip= and count=: parted DISK unit s "
+		    "print", operand, (long long)number, ep->name, type);
 	if (t->wrong[0] != '\0')
 		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
 		    "table of %s cannot be used: %s", operand,
