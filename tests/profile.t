@@ -107,6 +107,23 @@ piped()
 }
 it "tells of streams, whose length it does not know" piped
 
+# Two bad places, far apart; the target has none.
+bad_places()
+{
+	"$blocks" make src 2M && exits 100 with_faults "on=$PWD/src op=read at=524288+512,1572864+512 fail=EIO" \
+	    "$pardd" if=src of=dst coe=1 bpt=128 profile=p.svg && within &&
+	    [[ $(xmllint --xpath 'count(//*[@class = "bad"])' p.svg) = 2 ]] && grep -q 'red: errors</text>' p.svg
+}
+it "marks bad places in the picture" bad_places
+# All of the source is slow, but for 64 KiB.
+outliers()
+{
+	"$blocks" make src 2M && exits 0 with_faults "on=$PWD/src op=read at=0+1048576,1114112+ sleep=20" \
+	    "$pardd" if=src of=. thr=1 bpt=128 profile=p.svg && within &&
+	    grep -q 'the highest 5 % are cut off</text>' p.svg && ! grep -q '[GT]B/s</text>' p.svg
+}
+it "... without a scale that a few outliers make" outliers
+
 # ------------------------------------------------------------ what it measures
 
 # slow RULES: the requests of src or dst that a rule names take longer

@@ -9,6 +9,8 @@
  */
 #include "chart.h"
 
+#include <stdlib.h>
+
 #include "base/escape.h"
 #include "base/number.h"
 
@@ -53,7 +55,7 @@ at_y(const struct panel *pa, double y)
 {
 	double part = (y - pa->from_y) / (pa->to_y - pa->from_y);
 
-	return pa->top + pa->tall * (1 - (part > 0 ? part : 0));
+	return pa->top + pa->tall * (1 - (part < 0 ? 0 : part > 1 ? 1 : part));
 }
 
 static double
@@ -207,6 +209,7 @@ make_columns(struct columns *c, const struct gauge *r, uint64_t extent)
 		to->wall += from->wall;
 		to->busy += from->busy;
 		to->requests += from->requests;
+		to->errors += from->errors;
 		to->most = from->most > to->most ? from->most : to->most;
 	}
 }
@@ -253,37 +256,79 @@ chart_curve(const struct panel *pa, const struct columns *c, enum what what,
 	fputs("\"/>\n", pa->out);
 }
 
-static double
-chart_greatest(const struct columns *c, enum what what)
+static int
+by_rate(const void *a, const void *b)
 {
-	double most = 0, v;
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * The greatest of both rates; with "usual", the one that 95 % of the columns do
+ * not exceed.  What waited in a queue looks much faster than any disk is.
+ */
+static double
+chart_greatest(const struct columns *c, bool usual)
+{
+	double v[COLUMNS], wall, most = 0;
+	unsigned i, n = 0;
+
+	for (i = 0; i < c->n; i++) {
+		if (c->bin[i].requests == 0)
+			continue;
+		v[n] = chart_value(&c->bin[i], BUSY_RATE);
+		wall = chart_value(&c->bin[i], WALL_RATE);
+		v[n] = wall > v[n] ? wall : v[n];
+		most = v[n] > most ? v[n] : most;
+		n++;
+	}
+	if (!usual || n == 0)
+		return most;
+	qsort(v, n, sizeof(v[0]), by_rate);
+	return v[(n - 1) * 95 / 100];
+}
+
+/* Mark where requests failed: a bar below the upper edge. */
+static void
+chart_bad(const struct panel *pa, const struct columns *c)
+{
 	unsigned i;
 
 	for (i = 0; i < c->n; i++) {
-		v = c->bin[i].requests > 0 ? chart_value(&c->bin[i], what) : 0;
-		most = v > most ? v : most;
+		double from = pa->from_x + i * c->width, to = from + c->width;
+
+		if (c->bin[i].errors == 0)
+			continue;
+		from = chart_x(pa, from);
+		to = chart_x(pa, to < pa->to_x ? to : pa->to_x);
+		fprintf(pa->out, "<rect class=\"bad\" x=\"%.1f\" y=\"%.1f\" "
+		    "width=\"%.1f\" height=\"6\"/>\n", from, pa->top,
+		    to - from > 1 ? to - from : 1);
 	}
-	return most;
 }
 
 static void
 draw_rates(struct panel *pa, const struct columns *c, const char *colour)
 {
-	double busy = chart_greatest(c, BUSY_RATE), wall =
-	    chart_greatest(c, WALL_RATE);
-	double most = busy > wall ? busy : wall, step;
+	double most = chart_greatest(c, false), usual = chart_greatest(c, true);
+	bool capped = most > 2 * usual && usual > 0;
+	double step, top = capped ? usual : most > 0 ? most : 1;
 	char style[80];
 
-	step = round_step((most > 0 ? most : 1) / 5);
+	step = round_step(top / 5);
 	pa->from_y = 0;
-	pa->to_y = chart_steps(most > 0 ? most : 1, step);
-	chart_frame(pa, "rate while busy; dashed: overall");
+	pa->to_y = chart_steps(top, step);
+	chart_frame(pa, capped ? "rate while busy; dashed: overall; red: "
+	    "errors; the highest 5 % are cut off" :
+	    "rate while busy; dashed: overall; red: errors");
 	rates_axis(pa);
 	chart_curve(pa, c, WALL_RATE,
 	    "stroke=\"#666\" stroke-dasharray=\"3 3\"");
 	snprintf(style, sizeof(style), "stroke=\"%s\" stroke-width=\"1.6\"",
 	    colour);
 	chart_curve(pa, c, BUSY_RATE, style);
+	chart_bad(pa, c);
 }
 
 static void
@@ -476,7 +521,8 @@ chart_draw(FILE *out, const struct profile *pr,
 	    "<title>pardd: rate and latency by position</title>\n"
 	    "<style>text { font: 11px sans-serif; } .title { font: bold 17px "
 	    "sans-serif; } .head { font: bold 13px sans-serif; } .what { "
-	    "fill: #555; } .grid { stroke: #ddd; fill: none; }</style>\n"
+	    "fill: #555; } .grid { stroke: #ddd; fill: none; } "
+	    ".bad { fill: #a80f2a; }</style>\n"
 	    "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", WIDTH, tall,
 	    WIDTH, tall, WIDTH, tall);
 	chart_title(out, pr, sum, seconds);
