@@ -512,6 +512,20 @@ if [[ ! -e /run/udev/control ]]; then
 else
 	skip "udev does it" "has the kernel read the new partition table of a disk"
 fi
+# An image by a pipe, as it comes out of a decompressor.
+streamed_gpt()
+{
+	truncate -s 4M img && printf '%s\n' 'label: gpt' size=1M | sfdisk -q img && truncate -s "$1" disk && loop disk &&
+	    exits 0 "$pardd" of="$dev" < <(cat img) && complete
+}
+moved_gpt()
+{
+	streamed_gpt 8M && says "^pardd: note: $dev is larger than the disk that the GPT is of, so its backup is not at \
+the end; to move it there: sfdisk --relocate gpt-bak-std $dev\$" && sfdisk -q --relocate gpt-bak-std "$dev" &&
+	    exits 0 "$pardd" if="$dev" of=copy && exits 0 "$pardd" of="$dev" < <(cat copy) && does_not_say relocate
+}
+it "says of a GPT that came by a pipe where its backup is not" moved_gpt
+it "... nothing where it is" eval 'streamed_gpt 4M && does_not_say relocate'
 cached()
 {
 	leaves_cache iflag=cached oflag=cached &&

@@ -78,6 +78,12 @@ void parts_free(struct parts *);
 int parts_rescued(struct endpoint *, const struct endpoint *whole,
     struct map *, struct parts *, struct fault *f);
 
+/*
+ * Whether an end has a GPT that says that its backup is elsewhere than in the
+ * last block.  False if it cannot be read.
+ */
+bool parts_backup_astray(struct endpoint *);
+
 /* The first byte after a partition. */
 uint64_t part_end(const struct part *);
 

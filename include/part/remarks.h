@@ -82,6 +82,12 @@ void remarks_make(struct remarks *const found[], const struct plan *,
     bool thorough);
 
 /*
+ * After the copy: what was not known before, because the source is a stream.
+ * The target is still open.
+ */
+void remarks_of_stream(struct remarks *, const struct plan *);
+
+/*
  * Whether the copy is probably a slip, and would overwrite something: an empty
  * source, a file system onto partitions, a range that cuts one of these.
  */

@@ -42,8 +42,8 @@ void decision_settle(const struct decision *);
 void decision_forget(const struct decision *);
 
 /*
- * claims_reread for each target, before it is closed; the outcome then says
- * which of them are stale.
+ * remarks_of_stream and claims_reread for each target, before it is closed; the
+ * outcome then says which of them are stale.
  */
 void decision_reread(struct decision *, struct outcome *);
 

@@ -550,3 +550,20 @@ parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
 	parts_free(&t);
 	return failed;
 }
+
+bool
+parts_backup_astray(struct endpoint *ep)
+{
+	unsigned char header[SECTOR];
+	bool astray = false;
+	uint32_t sector;
+	struct view v;
+
+	if (view_open(&v, ep) == 0 && view_edges(&v, 2 * LARGE_SECTOR) == 0) {
+		sector = parts_sector_of(&v);
+		astray = has_gpt(&v, sector, header) &&
+		    le64dec(header + 32) != v.size / sector - 1;
+	}
+	view_close(&v);
+	return astray;
+}

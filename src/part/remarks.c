@@ -425,6 +425,14 @@ remarks_make(struct remarks *const found[], const struct plan *p,
 	table_free(&src);
 }
 
+void
+remarks_of_stream(struct remarks *found, const struct plan *p)
+{
+	if (p->work == WORK_COPY && !p->bounded && p->dst->is.device &&
+	    p->dst_off == 0 && !endpoint_partial(p->dst))
+		found->backup_astray = parts_backup_astray(p->dst);
+}
+
 static bool
 remarks_slip(const struct plan *p)
 {

@@ -68,7 +68,11 @@ table_notes(const struct plan *p)
 	char *word = found != NULL ?
 	    shell_word(report_disk_name(p->dst)) : NULL;
 
-	if (word != NULL && found->backup_astray)
+	if (word != NULL && found->backup_astray && !p->bounded)
+		print(stderr, "pardd: note: %s is larger than the disk that "
+		    "the GPT is of, so its backup is not at the end; to move "
+		    "it there: %s%s", p->dst->name, report_gpt_tool(p), word);
+	else if (word != NULL && found->backup_astray)
 		print(stderr, "pardd: note: %s is %s than the source, so the "
 		    "backup GPT is not at its end, where table=fix puts it; "
 		    "to move it there: %s%s",
