@@ -191,7 +191,7 @@ $(CONFIG)/config.mk: configure
     pictures bench bench-scsi portability coverage mutants fuzz
 check:
 	@echo 'All tests: ten minutes on two cores.  As root this installs what is missing' \
-	    'of some 150 Debian packages; make check-short takes a minute, and 30.'
+	    'of some 150 Debian packages; make check-short takes a minute, and 80.'
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
 
@@ -203,7 +203,7 @@ check-long prove: check
 SHORT = $(notdir $(UNIT:.c=)) copy.t hash.t limits.t mapfile.t opts.t stream.t
 check-short:
 	@echo 'The short tests: a minute.  As root this installs what is missing of some' \
-	    '30 Debian packages; make check has all tests.'
+	    '80 Debian packages; make check has all tests.'
 	@tests/setup build short
 	@$(MAKE) $(PARALLEL) tried-short
 tried-short: $(BUILD)/all tools

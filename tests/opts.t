@@ -796,11 +796,11 @@ not_drawn()
 {
 	on_terminal status=none && ! grep -v '^Script' shown | grep -q '[^[:space:]]'
 }
-if command -v script >/dev/null; then
+if script -qec true /dev/null >/dev/null 2>&1; then
 	it "draws progress on a terminal" drawn
 	it "draws no progress on a terminal with status=none" not_drawn
 else
-	skip "no script(1)" "draws progress on a terminal"
+	skip "no script(1), or no terminals" "draws progress on a terminal"
 fi
 # terminal COMMAND: its status, at a terminal, which shows what is in the file shown
 terminal()
@@ -822,7 +822,7 @@ no_if()
 	    echo typed | script -qec "'$pardd' if=- of=dst 2>err" shown >/dev/null &&
 	    does_not_say 'if= is missing'
 }
-if command -v script >/dev/null; then
+if script -qec true /dev/null >/dev/null 2>&1; then
 	it "writes no image to a terminal, unless it is named" no_of
 	it "says that it reads the terminal, where nothing is named" no_if
 fi
