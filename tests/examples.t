@@ -297,8 +297,8 @@ only_that()
 together "writes no disk with another serial number" only_that '((loops))' <<'EOT'
 pardd if=/dev/sda of=/dev/sdb oserial=S2RBNX0H606448W
 EOT
-together "takes what a pipe unpacks, and fills one" apart '((loops))' <<'EOT'
-xz -dc sda.img.xz | pardd of=/dev/sda
+together "unpacks what is compressed, and fills a pipe" apart '((loops))' <<'EOT'
+pardd if=sda.img.xz decode=auto of=/dev/sdb verify=1
 pardd if=/dev/sda | gzip >sda.img.gz
 EOT
 limited()

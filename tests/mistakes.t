@@ -16,20 +16,21 @@ rows()
 	... beside others | 101 | write DISK, or \./NAME for a file$ | if=small of=other of=NAME
 	makes a file of that name where it is meant | 0 | complete, flushed$ | if=small of=./NAME
 	refuses a target in /dev that is not there | 101 | is the name right | if=small of=/dev/no-such-disk
-	refuses an .xz onto a disk | 101 | ^pardd: x.xz is compressed; for what it holds: xz -dc x.xz . pardd of=DISK; to copy it as it is: decode=none$ | if=x.xz of=DISK
-	... with status=none | 101 | xz -dc x.xz . pardd of=DISK; | if=x.xz of=DISK status=none
-	... with -d | 101 | xz -dc x.xz . pardd of=DISK; | -d if=x.xz of=DISK
-	... farther into it | 101 | xz -dc x.xz . pardd of=DISK seek=1048576B; | if=x.xz of=DISK seek=1M oflag=seek_bytes
-	... with a map | 101 | xz -dc x.xz . pardd of=DISK; | if=x.xz of=DISK map=m
-	... beside a file | 101 | xz -dc x.xz . pardd of=DISK; | if=x.xz of=other of=DISK
-	refuses a .gz onto a disk | 101 | gzip -dc x.gz . pardd of=DISK; | if=x.gz of=DISK
-	refuses a .zst onto a disk | 101 | zstd -dc x.zst . pardd of=DISK; | if=x.zst of=DISK
-	refuses what pzstd makes onto a disk | 101 | zstd -dc x.pzst . pardd of=DISK; | if=x.pzst of=DISK
-	refuses a .bz2 onto a disk | 101 | bzip2 -dc x.bz2 . pardd of=DISK; | if=x.bz2 of=DISK
-	refuses an .lz4 onto a disk | 101 | lz4 -dc x.lz4 . pardd of=DISK; | if=x.lz4 of=DISK
+	refuses an .xz onto a disk | 101 | ^pardd: x.xz is compressed; decode=auto unpacks it; decode=none copies it as it is$ | if=x.xz of=DISK
+	... with status=none | 101 | x.xz is compressed; decode=auto unpacks it; | if=x.xz of=DISK status=none
+	... with -d | 101 | x.xz is compressed; decode=auto unpacks it; | -d if=x.xz of=DISK
+	... with a map | 101 | x.xz is compressed; decode=auto unpacks it; | if=x.xz of=DISK map=m
+	... beside a file | 101 | x.xz is compressed; decode=auto unpacks it; | if=x.xz of=other of=DISK
+	refuses a .gz onto a disk | 101 | x.gz is compressed; decode=auto unpacks it; | if=x.gz of=DISK
+	refuses a .zst onto a disk | 101 | x.zst is compressed; decode=auto unpacks it; | if=x.zst of=DISK
+	refuses what pzstd makes onto a disk | 101 | x.pzst is compressed; decode=auto unpacks it; | if=x.pzst of=DISK
+	refuses a .bz2 onto a disk | 101 | x.bz2 is compressed; decode=auto unpacks it; | if=x.bz2 of=DISK
+	refuses an .lz4 onto a disk | 101 | x.lz4 is compressed; decode=auto unpacks it; | if=x.lz4 of=DISK
+	refuses an old .lz4 onto a disk | 101 | for what it holds: lz4 -dc x.old.lz4 . pardd of=DISK; decode=none copies it as it is$ | if=x.old.lz4 of=DISK
+	... farther into it | 101 | lz4 -dc x.old.lz4 . pardd of=DISK seek=1048576B; | if=x.old.lz4 of=DISK seek=1M oflag=seek_bytes
 	refuses an .lz onto a disk | 101 | lzip -dc x.lz . pardd of=DISK; | if=x.lz of=DISK
 	refuses an .lzo onto a disk | 101 | lzop -dc x.lzo . pardd of=DISK; | if=x.lzo of=DISK
-	refuses a .zip onto a disk | 101 | is a zip archive; .* unzip -p x.zip . pardd of=DISK; | if=x.zip of=DISK
+	refuses a .zip onto a disk | 101 | x.zip is a zip archive; decode=auto unpacks it; | if=x.zip of=DISK
 	refuses a .7z onto a disk | 101 | is a 7z archive; .* 7z x -so x.7z . pardd of=DISK; | if=x.7z of=DISK
 	refuses a partclone image onto a disk | 101 | partclone.restore -o - -s x.partclone . pardd of=DISK; | if=x.partclone of=DISK
 	refuses an Android sparse image onto a disk | 101 | simg2img x.simg IMAGE && pardd if=IMAGE of=DISK; | if=x.simg of=DISK
@@ -39,9 +40,9 @@ rows()
 	refuses a VDI image onto a disk | 101 | qemu-nbd -r -f vdi x.vdi | if=x.vdi of=DISK
 	refuses a VHD image onto a disk | 101 | qemu-nbd -r -f vpc x.vhd | if=x.vhd of=DISK
 	refuses a VHDX image onto a disk | 101 | qemu-nbd -r -f vhdx x.vhdx | if=x.vhdx of=DISK
-	refuses a web page onto a disk | 101 | x.html is a web page, and no image; to copy it as it is: decode=none$ | if=x.html of=DISK
+	refuses a web page onto a disk | 101 | x.html is a web page, and no image; decode=none copies it as it is$ | if=x.html of=DISK
 	refuses a block map onto a disk | 101 | is a block map; for what it holds: pardd if=IMAGE bmap=x.bmap of=DISK; | if=x.bmap of=DISK
-	says that an .xz goes into a file as it is | 0 | note: x.xz is compressed; for what it holds: xz -dc x.xz . pardd of=file.img$ | if=x.xz of=file.img
+	says that an .xz goes into a file as it is | 0 | note: x.xz is compressed; decode=auto unpacks it$ | if=x.xz of=file.img
 	... that a qcow2 image does | 0 | note: x.qcow2 is a qcow2 image; for what it holds: pardd if='. qemu-nbd -r -f qcow2 x.qcow2 .' of=file.img$ | if=x.qcow2 of=file.img
 	... that a .gz would be none | 0 | note: file.img.gz gets the copy as it is, whatever its name says; to compress it: pardd if=small . gzip >file.img.gz$ | if=small of=file.img.gz
 	... of a disk | 0 | whatever its name says; to compress it: pardd if=DISK . xz >file.xz$ | if=DISK of=file.xz
@@ -66,6 +67,7 @@ packed()
 	x.pzst)	begins "$1" '\x50\x2a\x4d\x18' ;;
 	x.bz2)	begins "$1" 'BZh91AY&SY' ;;
 	x.lz4)	begins "$1" '\x04\x22\x4d\x18' ;;
+	x.old.lz4)	begins "$1" '\x02\x21\x4c\x18' ;;
 	x.lz)	begins "$1" 'LZIP\x1' ;;
 	x.lzo)	begins "$1" '\x89LZO\0' ;;
 	x.zip)	begins "$1" 'PK\x3\x4' ;;
@@ -128,9 +130,9 @@ it "copies a part of an .xz onto a disk, and all of it into a file" not_whole
 command_works()
 {
 	local command
-	"$blocks" make a 65536 3 && gzip -c a >"it's a.gz" && "$blocks" make disk 2M 7 && loop disk &&
-	    exits 101 "$pardd" if="it's a.gz" of="$dev" seek=1 || return
-	command=$(sed -n 's/.*for what it holds: \(.*\); to copy it as it is.*/\1/p' err)
+	"$blocks" make a 65536 3 && lz4 -lqc a >"it's a.lz4" && "$blocks" make disk 2M 7 && loop disk &&
+	    exits 101 "$pardd" if="it's a.lz4" of="$dev" seek=1 || return
+	command=$(sed -n 's/.*for what it holds: \(.*\); decode=none.*/\1/p' err)
 	PATH=${pardd%/*}:$PATH eval "$command" && cmp -i 0:512 -n 65536 a disk
 }
 it "has a command that works, for any name and place" command_works
@@ -139,7 +141,7 @@ served()
 	local command
 	"$blocks" make a 65536 3 && qemu-img convert -q -O qcow2 a "a b.qcow2" && "$blocks" make disk 2M 7 &&
 	    loop disk && exits 101 "$pardd" if="a b.qcow2" of="$dev" || return
-	command=$(sed -n 's/.*for what it holds: \(.*\); to copy it as it is.*/\1/p' err)
+	command=$(sed -n 's/.*for what it holds: \(.*\); decode=none.*/\1/p' err)
 	PATH=${pardd%/*}:$PATH eval "$command" && cmp -n 65536 a disk
 }
 if command -v qemu-img qemu-nbd >/dev/null; then

@@ -99,6 +99,13 @@ enum verify_word {		/* of verify= */
 
 enum decode {			/* of decode= */
 	DECODE_NONE = 1 << 0,
+	DECODE_AUTO = 1 << 1,
+	DECODE_GZ = 1 << 2,
+	DECODE_XZ = 1 << 3,
+	DECODE_ZST = 1 << 4,
+	DECODE_BZ2 = 1 << 5,
+	DECODE_LZ4 = 1 << 6,
+	DECODE_ZIP = 1 << 7,
 };
 
 enum table_word {		/* of table= */

@@ -63,6 +63,7 @@ struct end_spec {		/* what the command line says about an end */
 
 struct geometry {		/* sizes, in bytes */
 	int64_t		 size;	/* or -1: unknown, unlimited, or absent */
+	uint64_t	 least;	/* of a size that is unknown: at least this */
 	int64_t		 room;	/* the most it can hold, or -1: unknown */
 	uint32_t	 block;	/* logical block of a device, else 0 */
 	uint32_t	 io_align;	/* requests are multiples of this */
@@ -142,6 +143,8 @@ struct endpoint {		/* shared by all workers; const once open */
 	struct statfs	 fs;	/* file system of a file; else all 0 */
 	uint64_t	 held;	/* bytes allocated to a file */
 	const char	*sync_why;	/* why not engine=async, or NULL */
+	const struct endpoint *carrier;	/* whose bytes it unpacks, or NULL */
+	const char	*decoded;	/* from this format, or NULL */
 	char		 again[300];	/* its new name: endpoint_replace */
 	char		 said[256];	/* once closed: note of the backend */
 };

@@ -61,8 +61,9 @@ job_source_kept(struct job *job, struct fault *f)
 	const struct endpoint *src = job->p->src;
 	uint64_t end = job->p->src_off + map_totals(&job->map).end;
 
-	if (!src->is.device || endpoint_check_kept(src, job->p->src_off, end, 0,
-	    f) == 0)
+	if (!src->is.device && src->carrier == NULL)
+		return 0;
+	if (endpoint_check_kept(src, job->p->src_off, end, 0, f) == 0)
 		return 0;
 	f->by = TOLD_OF_SOURCE;
 	if (f->status == status_errno(ENODEV))

@@ -441,6 +441,8 @@ words_complete(struct words *w)
 	if (p->opts->rest != 0 && rest_length(p) > 0)
 		words_add(w, (p->opts->rest & REST_TRIM) != 0 ?
 		    ", rest trimmed" : ", rest zeroed");
+	if (p->src->decoded != NULL)
+		words_add(w, ", decoded from %s", p->src->decoded);
 	words_within(w);
 	words_changed(w);
 	words_without(w);

@@ -17,6 +17,8 @@
 bool
 endpoint_disk(const struct endpoint *ep, struct disk *d)
 {
+	if (ep->carrier != NULL)
+		ep = ep->carrier;
 	if (ep->be->disk != NULL) {
 		ep->be->disk(ep, d);
 		return true;

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "choose.h"
 #include "cli/opts.h"
+#include "decoded.h"
 #include "disk/disk.h"
 #include "end/backend.h"
 
@@ -336,7 +337,13 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 	    endpoint_unopened(spec_of(o, TARGET, target_flags(o)), o->output);
 	ep->spec.bitmap = role == SOURCE ? o->bitmap : NULL;
 	ep->spec.since = role == SOURCE ? o->since : NULL;
-	return endpoint_open_found(ep, look, f);
+	if (endpoint_open_found(ep, look, f) != 0)
+		return -1;
+	if (role == TARGET || (o->decode & ~(unsigned)DECODE_NONE) == 0 ||
+	    decoded_open(ep, o, look, f) == 0)
+		return 0;
+	endpoint_close(ep);
+	return -1;
 }
 
 int

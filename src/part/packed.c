@@ -14,12 +14,14 @@
 #include "base/path.h"
 #include "base/shell.h"
 #include "base/status.h"
+#include "pack/codec.h"
 
 enum { COMMAND = 400 };		/* bytes: a fault has room for it */
 
 /* How to get at what a file holds. */
 enum cure {
 	CURE_NONE,
+	CURE_DECODE,		/* decode=auto unpacks it */
 	CURE_PIPE,		/* a command unpacks it into a pipe */
 	CURE_SERVE,		/* qemu-nbd serves it, as this format */
 	CURE_FILE,		/* a command unpacks it into a file */
@@ -33,21 +35,19 @@ struct packing {
 	const char	*with;		/* the command or format */
 	const char	*ending;	/* of such a file's name */
 	size_t		 off, len;	/* bytes: where this is in the file */
-	const char	*magic;
+	const char	*magic;	/* NULL: the codec of that ending knows */
 };
 
 static const struct packing packings[] = {
-	/* RFC 1952 2.3.1; RFC 8878 3.1.1, and 3.1.2 with any nibble */
-	{ "compressed", CURE_PIPE, "gzip -dc", "gz", 0, 3, "\x1f\x8b\x08" },
-	{ "compressed", CURE_PIPE, "xz -dc", "xz", 0, 6, "\xfd" "7zXZ\0" },
-	{ "compressed", CURE_PIPE, "zstd -dc", "zst", 0, 4,
-	    "\x28\xb5\x2f\xfd" },
-	{ "compressed", CURE_PIPE, "zstd -dc", "zst", 1, 3, "\x2a\x4d\x18" },
-	{ "compressed", CURE_PIPE, "lz4 -dc", "lz4", 0, 4, "\x04\x22\x4d\x18" },
-	{ "compressed", CURE_PIPE, "bzip2 -dc", "bz2", 4, 6, "1AY&SY" },
+	{ "compressed", CURE_DECODE, "gzip", "gz", 0, 0, NULL },
+	{ "compressed", CURE_DECODE, "xz", "xz", 0, 0, NULL },
+	{ "compressed", CURE_DECODE, "zstd", "zst", 0, 0, NULL },
+	{ "compressed", CURE_DECODE, "lz4 -dc", "lz4", 0, 0, NULL },
+	{ "compressed", CURE_DECODE, "bzip2", "bz2", 0, 0, NULL },
+	{ "a zip archive", CURE_DECODE, "zip", "zip", 0, 0, NULL },
+	{ "compressed", CURE_PIPE, "lz4 -dc", "lz4", 0, 4, "\x02\x21\x4c\x18" },
 	{ "compressed", CURE_PIPE, "lzip -dc", "lz", 0, 5, "LZIP\1" },
 	{ "compressed", CURE_PIPE, "lzop -dc", "lzo", 0, 5, "\x89LZO\0" },
-	{ "a zip archive", CURE_PIPE, "unzip -p", "zip", 0, 4, "PK\3\4" },
 	{ "a 7z archive", CURE_PIPE, "7z x -so", "7z", 0, 6,
 	    "7z\xbc\xaf\x27\x1c" },
 	{ "a partclone image", CURE_PIPE, "partclone.restore -o - -s", "pcl", 0,
@@ -93,10 +93,13 @@ const struct packing *
 packed_find(const struct volume *v)
 {
 	char text[sizeof(v->head) + 1];
+	const struct codec *codec = codec_found(v->head, sizeof(v->head));
 	const struct packing *is;
 
 	for (is = packings; is->what != NULL; is++)
-		if (memcmp(v->head + is->off, is->magic, is->len) == 0)
+		if (is->magic == NULL ? codec != NULL && strcmp(codec->word,
+		    is->ending) == 0 : memcmp(v->head + is->off, is->magic,
+		    is->len) == 0)
 			return is;
 	memcpy(text, v->head, sizeof(v->head));
 	text[sizeof(v->head)] = '\0';
@@ -130,6 +133,7 @@ cure_write(const struct packing *is, const char *from, const char *to,
 		free(word);
 		return n;
 	case CURE_NONE:
+	case CURE_DECODE:
 		break;
 	}
 	return COMMAND;
@@ -176,6 +180,13 @@ packed_tell(const struct packing *is, const struct plan *p, char *text,
 	char to[COMMAND], command[COMMAND];
 	bool known;
 
+	if (is->cure == CURE_DECODE) {
+		free(from);
+		free(name);
+		snprintf(text, room, "%s is %s; decode=auto unpacks it",
+		    p->src->name, is->what);
+		return;
+	}
 	/* a command that is cut off would be worse than none */
 	known = from != NULL && name != NULL &&
 	    target_write(p, name, to, sizeof(to)) < COMMAND &&
@@ -192,8 +203,8 @@ packed_refuse(const struct packing *is, const struct plan *p, struct fault *f)
 	char text[sizeof(f->text)];
 
 	packed_tell(is, p, text, sizeof(text));
-	return fault_set(f, STATUS_REFUSED, "%s; to copy it as it is: "
-	    "decode=none", text);
+	return fault_set(f, STATUS_REFUSED, "%s; decode=none copies "
+	    "it as it is", text);
 }
 
 void

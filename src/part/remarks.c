@@ -339,7 +339,8 @@ packed_make(struct remarks *found, const struct plan *p, struct lookup *src)
 	const struct packing *to = p->dst->kind == END_FILE ?
 	    packed_named(p->dst->name) : NULL;
 
-	if (p->opts->decode != 0 || p->length == 0 || !endpoint_holds(p->dst) ||
+	if ((p->opts->decode & DECODE_NONE) != 0 || p->length == 0 ||
+	    !endpoint_holds(p->dst) ||
 	    (!p->dst->is.device && from == NULL && to == NULL))
 		return;
 	is = packed_source(p, src);

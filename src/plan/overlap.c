@@ -140,9 +140,9 @@ export_overlaps(const struct plan *p)
 {
 	uint64_t length = round_up(p->length, p->pad);
 
-	return same_export(p->src, p->dst) &&
-	    p->src_off < p->dst_off + length &&
-	    p->dst_off < p->src_off + p->length;
+	return same_export(p->src, p->dst) && (p->src->carrier != NULL ||
+	    (p->src_off < p->dst_off + length &&
+	    p->dst_off < p->src_off + p->length));
 }
 
 static int
@@ -152,6 +152,16 @@ overlaps_known(const struct plan *p, struct fault *f)
 	    "overlaps the one to be read from %s (force=overlap writes "
 	    "anyway)", strcmp(p->src->name, p->dst->name) == 0 ? "source and "
 	    "target are the same: " : "", p->dst->name, p->src->name);
+}
+
+/* Find where a source is read: of one that is unpacked, anywhere. */
+static void
+places_read(const struct plan *p, bool on_disk, struct stack *all)
+{
+	if (p->src->carrier != NULL)
+		places_of_end(p->src, 0, UINT64_MAX, on_disk, all);
+	else
+		places_of_end(p->src, p->src_off, p->length, on_disk, all);
 }
 
 /* Find where a target is written, or truncated. */
@@ -233,7 +243,7 @@ served_here(const struct plan *p, struct fault *f)
 		return -1;
 	if (p->dst->id.server == 0 || !p->src->id.known)
 		return 0;
-	places_of_end(p->src, p->src_off, p->length, false, &all);
+	places_read(p, false, &all);
 	places_add_layer(&all, p->src);
 	failed = overlap_served(p->dst, p->src, &all, f);
 	stack_end(&all);
@@ -245,8 +255,8 @@ static void
 both_places(const struct plan *p, struct stack *a, struct stack *b)
 {
 	/* What lies below a file system is written only with force=. */
-	places_of_end(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
-	    (p->opts->force & ~(unsigned)FORCE_OVERLAP) != 0, a);
+	places_read(p, p->dst->id.ino == 0 && (p->opts->force &
+	    ~(unsigned)FORCE_OVERLAP) != 0, a);
 	places_written(p, b);
 	if (p->src->id.dev != p->dst->id.dev) {	/* else they are files there */
 		places_add_layer(a, p->src);
@@ -277,7 +287,8 @@ overlap_source(const struct plan *p, struct fault *f)
 	struct fault unsure;
 
 	unsure.status = 0;
-	if (p->length == 0 || (p->opts->force & FORCE_OVERLAP) != 0)
+	if ((p->length == 0 && p->src->carrier == NULL) ||
+	    (p->opts->force & FORCE_OVERLAP) != 0)
 		return 0;
 	if (export_overlaps(p))
 		return overlaps_known(p, f);

@@ -119,13 +119,18 @@ too_small(const struct plan *p, struct fault *f)
 		    p->dst->lim.within, p->dst->name, (ull)room, for_bytes(hint,
 		    sizeof(hint), "seek", p->opts->seek, (p->opts->oflag &
 		    FLAG_SEEK_BYTES) != 0, room, p->bs));
-	if (!p->bounded || length <= room - p->dst_off)
+	if (!p->bounded && p->src->geo.least > p->src_off)
+		length = p->src->geo.least - p->src_off;
+	else if (!p->bounded)
+		return 0;
+	if (length <= room - p->dst_off)
 		return 0;
 	advise_count(p, room - p->dst_off, advice, sizeof(advice));
 	return fault_set(f, STATUS_REFUSED, "%s%s has room for %llu bytes from "
-	    "byte %llu on, but %llu are to be copied; %s", p->dst->lim.within,
-	    p->dst->name, (ull)(room - p->dst_off), (ull)p->dst_off,
-	    (ull)length, advice);
+	    "byte %llu on, but %s%llu are to be copied; %s",
+	    p->dst->lim.within, p->dst->name, (ull)(room - p->dst_off),
+	    (ull)p->dst_off, p->bounded ? "" : "at least ", (ull)length,
+	    advice);
 }
 
 static int
@@ -373,7 +378,9 @@ bool
 safety_source_busy(const struct plan *p, struct usage *use, char *name,
     size_t room)
 {
-	uint64_t from = p->src_off, to = from + p->length;
+	bool all = p->src->carrier != NULL;
+	uint64_t from = all ? 0 : p->src_off;
+	uint64_t to = all ? UINT64_MAX : from + p->length;
 	struct disk_part *part = NULL;
 	struct disk d;
 	size_t n = 0, i;

@@ -167,7 +167,7 @@ plan_line(const struct events *ev, const struct plan *p)
 
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, s:O, s:o, s:o, s:o, "
 	    "s:s, s:s, s:i, s:o, s:b, s:b, s:b, s:b, s:I, s:b, s:o, s:b, s:b, "
-	    "s:o, s:o, s:o, s:o, s:o}",
+	    "s:o, s:o, s:o, s:o, s:o, s:o}",
 	    "schema", SCHEMA, "event", "plan", "version", PARDD_VERSION,
 	    "started", value_time(&ev->started), "operands", event_operands(o),
 	    "source", ev->source, "target", ev->target,
@@ -187,6 +187,7 @@ plan_line(const struct events *ev, const struct plan *p)
 	    "dry_run", o->mode == MODE_DRY_RUN,
 	    "rate", value_amount(o->rate), "ioprio", value_text(o->ioprio),
 	    "decode", value_text(opts_word("decode", o->decode)),
+	    "decoded", value_text(p->src->decoded),
 	    "table", value_text(opts_word("table", o->table)),
 	    "rest", value_text(opts_word("rest", o->rest)));
 }

@@ -201,6 +201,11 @@ errors_put(const struct sheet *s, const struct plan *p)
 
 	if (!endpoint_holds(p->src))
 		return;
+	if (p->src->decoded != NULL) {
+		page_told(s, "", "the first block that cannot be read or "
+		    "unpacked stops it; it cannot be resumed");
+		return;
+	}
 	if (p->work == WORK_RESCUE)
 		page_told(s, "",
 		    "what cannot be read is tried again later, and "

@@ -60,6 +60,10 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	if (ep->geo.size >= 0)
 		print(out, "%s_size=%lld", what, (long long)ep->geo.size -
 		    (ep->lim.part > 0 ? (long long)ep->lim.base : 0));
+	if (ep->decoded != NULL)
+		print(out, "%s_decoded=%s", what, ep->decoded);
+	if (ep->geo.least > 0 && ep->geo.size < 0)
+		print(out, "%s_size_at_least=%llu", what, (ull)ep->geo.least);
 	if (ep->geo.block > 0)
 		print(out, "%s_block=%u", what, ep->geo.block);
 	disk_plan(out, ep, what);

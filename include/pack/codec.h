@@ -1,0 +1,116 @@
+/*
+ * Formats of packed data: one row each (codecs), whose functions are in a file
+ * of the same name.  A file is one or more members, that is streams or frames,
+ * one behind the other.  A codec unpacks one of them at a time from memory to
+ * memory; where the bytes come from is up to the caller.
+ *
+ * The library of a format is loaded when it is needed.
+ */
+#ifndef PARDD_CODEC_H
+#define PARDD_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+
+enum {
+	CODEC_PEEK = 64,	/* bytes that show whether a member begins */
+};
+
+enum codec_step {
+	CODEC_GOES_ON,		/* it wants more bytes, or more room */
+	CODEC_ENDED,		/* the member was whole, and its checks right */
+	CODEC_FAILED,		/* see decoder.status */
+};
+
+struct codec_io {		/* what a step takes, and what it makes */
+	const unsigned char *in;
+	size_t		 in_len;
+	unsigned char	*out;
+	size_t		 out_len;
+	bool		 last;	/* there are no bytes behind "in" */
+};
+
+struct decoder {		/* of one run */
+	const struct codec *codec;
+	void		*state;	/* the codec's own, or NULL */
+	uint64_t	 memory;	/* bytes of mem=, or 0: not given */
+	unsigned	 threads;	/* at most */
+	int		 status;	/* of what has failed, and */
+	char		 why[160];	/* in words, behind "it " */
+};
+
+/* The packed bytes, where they can be read at any place. */
+struct codec_source {
+	/* Read len bytes at off.  Returns 0 or an errno value. */
+	int (*read)(void *arg, uint64_t off, void *buf, size_t len);
+	void		*arg;
+	const char	*name;
+	uint64_t	 size;
+	bool		 near;	/* many small reads take little time */
+};
+
+struct codec_measure {		/* what is known before anything is unpacked */
+	uint64_t	 size;	/* bytes of the content, at least */
+	bool		 exact;	/* that many, if nothing is wrong with it */
+	uint64_t	 parts;	/* blocks or frames, or 0: not known */
+};
+
+struct codec {
+	const char	*word;		/* of decode= */
+	unsigned	 bit;		/* the same, or 0: not for users */
+	/* Whether a member begins so; there may be less than CODEC_PEEK. */
+	bool (*begins)(const unsigned char *head, size_t n);
+	/*
+	 * Before the first member: load the library.  NULL: nothing to do.
+	 * Returns 0, or -1 with *f and nothing to close.
+	 */
+	int (*open)(struct decoder *, struct fault *f);
+	/* Before each member.  False: decoder.status. */
+	bool (*start)(struct decoder *);
+	enum codec_step (*step)(struct decoder *, struct codec_io *);
+	void (*close)(struct decoder *);	/* NULL: nothing to do */
+	/*
+	 * Look for the size.  *m is all 0 before, and stays so if nothing is
+	 * known.  Returns 0, or -1 with *f: it is refused.  NULL: the format
+	 * does not say.
+	 */
+	int (*measure)(struct decoder *, const struct codec_source *,
+	    struct codec_measure *m, struct fault *f);
+	bool		 single;	/* one member, and no other behind it */
+	unsigned	 gap;	/* zeros between members are a multiple of
+				 * this; 0: there are none */
+};
+
+/* The codec of a word of decode=, by its bit. */
+const struct codec *codec_named(unsigned bit);
+
+/* The codec of data that begins so, or NULL. */
+const struct codec *codec_found(const unsigned char *head, size_t n);
+
+/* Hands on the bytes as they are. */
+const struct codec *codec_plain(void);
+
+/* For codecs: *d has failed, and why.  Returns CODEC_FAILED. */
+enum codec_step codec_fail(struct decoder *d, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same: it needs so many bytes of memory, which mem= does not allow. */
+enum codec_step codec_starve(struct decoder *d, uint64_t need);
+
+/* Numbers of n bytes, the lowest first. */
+uint64_t codec_number(const unsigned char *at, size_t n);
+
+/*
+ * The frames of zstd and lz4, by their headers alone: their number and the size
+ * of their content.  For codec.measure.
+ */
+void frames_measure(const struct codec_source *, bool lz4,
+    struct codec_measure *);
+
+/* Whether the frame of such a format begins so, or one that is skipped. */
+bool frames_begin(const unsigned char *head, size_t n, bool lz4);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * bzip2, by libbz2.
+ */
+#include "config.h"
+
+#include "rows.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/library.h"
+#include "base/status.h"
+#include "cli/opts.h"
+
+/* A level, and then a block or the end. */
+static bool
+bz2_begins(const unsigned char *head, size_t n)
+{
+	return n >= 10 && memcmp(head, "BZh", 3) == 0 && head[3] >= '1' &&
+	    head[3] <= '9' && (memcmp(head + 4, "1AY&SY", 6) == 0 ||
+	    memcmp(head + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
+}
+
+#ifdef HAVE_LIBBZ2
+#include <bzlib.h>
+
+#define LIBBZ2_FUNCTIONS(X) \
+	X(BZ2_bzDecompressInit) X(BZ2_bzDecompress) X(BZ2_bzDecompressEnd)
+
+struct libbz2 {
+#define MEMBER(name)	__typeof__(name) *(name);
+	LIBBZ2_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+static const struct symbol symbols[] = {
+#define SYMBOL(name)	{ #name, offsetof(struct libbz2, name) },
+	LIBBZ2_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+static const struct library library = {
+	.file = "libbz2.so.1.0", .package = "libbz2-1.0",
+	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+};
+
+struct bz2 {
+	struct libbz2	 lib;
+	bz_stream	 s;
+	bool		 begun;
+};
+
+static int
+bz2_open(struct decoder *d, struct fault *f)
+{
+	struct bz2 *b = calloc(1, sizeof(*b));
+
+	if (b == NULL)
+		return fault_errno(f, ENOMEM, "decode=bz2");
+	if (library_load(&library, &b->lib, "decode=bz2", f) != 0) {
+		free(b);
+		return -1;
+	}
+	d->state = b;
+	return 0;
+}
+
+static void
+bz2_stop(struct bz2 *b)
+{
+	if (b->begun)
+		b->lib.BZ2_bzDecompressEnd(&b->s);
+	b->begun = false;
+}
+
+static bool
+bz2_start(struct decoder *d)
+{
+	struct bz2 *b = d->state;
+
+	bz2_stop(b);
+	b->begun = b->lib.BZ2_bzDecompressInit(&b->s, 0, 0) == BZ_OK;
+	if (!b->begun)
+		codec_starve(d, 0);
+	return b->begun;
+}
+
+static enum codec_step
+bz2_step(struct decoder *d, struct codec_io *io)
+{
+	struct bz2 *b = d->state;
+	unsigned in = (unsigned)MIN(io->in_len, UINT_MAX);
+	unsigned out = (unsigned)MIN(io->out_len, UINT_MAX);
+	int result;
+
+	b->s.next_in = (char *)(uintptr_t)io->in;
+	b->s.avail_in = in;
+	b->s.next_out = (char *)io->out;
+	b->s.avail_out = out;
+	result = b->lib.BZ2_bzDecompress(&b->s);
+	io->in += in - b->s.avail_in;
+	io->in_len -= in - b->s.avail_in;
+	io->out += out - b->s.avail_out;
+	io->out_len -= out - b->s.avail_out;
+	switch (result) {
+	case BZ_OK:
+		return CODEC_GOES_ON;
+	case BZ_STREAM_END:
+		return CODEC_ENDED;
+	case BZ_MEM_ERROR:
+		return codec_starve(d, 0);
+	default:
+		return codec_fail(d, STATUS_MISMATCH, "is damaged: its bytes "
+		    "or their check values are wrong");
+	}
+}
+
+static void
+bz2_close(struct decoder *d)
+{
+	bz2_stop(d->state);
+	free(d->state);
+}
+#endif
+
+const struct codec bz2_codec = {
+	.word = "bz2", .bit = DECODE_BZ2, .begins = bz2_begins,
+#ifdef HAVE_LIBBZ2
+	.open = bz2_open, .start = bz2_start, .step = bz2_step,
+	.close = bz2_close,
+#endif
+};

@@ -1,0 +1,168 @@
+/*
+ * The frames of zstd (RFC 8878, 3.1.1) and lz4 (lz4_Frame_format.md), by the
+ * headers of frames and blocks, which say how long each is.  Nothing is
+ * unpacked, and no number is believed beyond its use: the walk ends where
+ * something is odd, and what is there is found out when it is unpacked.
+ */
+#include "pack/codec.h"
+
+#include <string.h>
+#include <sys/param.h>
+
+enum {
+	HEADS_NEAR = 1 << 17,	/* headers that are read at most, */
+	HEADS_FAR = 64,		/* and where each takes its time */
+	HEAD = 20,		/* bytes of the longest one */
+};
+
+struct walk {
+	const struct codec_source *from;
+	uint64_t	 at;	/* of the next header */
+	unsigned	 heads;	/* that may still be read */
+	unsigned char	 head[HEAD];	/* the last one, zeros behind it */
+	size_t		 n;	/* its bytes */
+};
+
+static bool
+frame_skipped(const unsigned char *head, size_t n)
+{
+	return n >= 4 && (head[0] & 0xf0) == 0x50 &&
+	    memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
+}
+
+static bool
+frame_own(const unsigned char *head, size_t n, bool lz4)
+{
+	return n >= 4 && memcmp(head, lz4 ? "\x04\x22\x4d\x18" :
+	    "\x28\xb5\x2f\xfd", 4) == 0;
+}
+
+/* What both formats skip counts as zstd, unless a frame of lz4 is behind it. */
+bool
+frames_begin(const unsigned char *head, size_t n, bool lz4)
+{
+	size_t at = 0;
+
+	while (at < n && n - at >= 8 && frame_skipped(head + at, n - at) &&
+	    codec_number(head + at + 4, 4) < n - at - 8)
+		at += 8 + (size_t)codec_number(head + at + 4, 4);
+	return frame_own(head + at, n - at, lz4) || (frame_skipped(head + at,
+	    n - at) && !lz4) || (at > 0 && !lz4 && !frame_own(head + at,
+	    n - at, true));
+}
+
+/* Read the header at the place of the walk; false: there is none. */
+static bool
+walk_head(struct walk *w)
+{
+	uint64_t left = w->at < w->from->size ? w->from->size - w->at : 0;
+
+	w->n = (size_t)MIN(left, HEAD);
+	memset(w->head, 0, HEAD);
+	return w->heads-- > 0 && w->n > 0 && w->from->read(w->from->arg,
+	    w->at, w->head, w->n) == 0;
+}
+
+/* Advance; false: that would be behind the end. */
+static bool
+walk_on(struct walk *w, uint64_t bytes)
+{
+	if (bytes > w->from->size - w->at)
+		return false;
+	w->at += bytes;
+	return true;
+}
+
+/* The blocks of a frame, and what is behind them. */
+static bool
+walk_blocks(struct walk *w, bool lz4, size_t each, size_t behind)
+{
+	uint64_t size;
+	unsigned long head;
+	bool last = false;
+
+	while (!last) {
+		if (!walk_head(w) || w->n < (lz4 ? 4 : 3))
+			return false;
+		head = codec_number(w->head, lz4 ? 4 : 3);
+		if (lz4) {
+			last = head == 0;
+			size = last ? 4 : 4 + (head & 0x7fffffff) + each;
+		} else {
+			last = (head & 1) != 0;
+			size = 3 + ((head >> 1 & 3) == 1 ? 1 : head >> 3);
+		}
+		if (!walk_on(w, size))
+			return false;
+	}
+	return walk_on(w, behind);
+}
+
+/*
+ * The header of a zstd frame: how long it is, and how long the content is.
+ * False: it does not say.
+ */
+static bool
+zst_head(const struct walk *w, size_t *length, uint64_t *size)
+{
+	static const size_t sizes[] = { 0, 2, 4, 8 }, ids[] = { 0, 1, 2, 4 };
+	unsigned flags = w->head[4];
+	bool whole = (flags >> 5 & 1) != 0;
+	size_t n = flags >> 6 == 0 ? whole : sizes[flags >> 6];
+	size_t at = (whole ? 5 : 6) + ids[flags & 3];
+
+	*length = at + n;
+	*size = codec_number(w->head + at, n) + (n == 2 ? 256 : 0);
+	return n > 0 && *length <= w->n;
+}
+
+static bool
+lz4_head(const struct walk *w, size_t *length, uint64_t *size)
+{
+	unsigned flags = w->head[4];
+
+	*length = 7 + (flags & 8) + (flags & 1) * 4;
+	*size = codec_number(w->head + 6, 8);
+	return (flags & 8) != 0 && *length <= w->n;
+}
+
+/* A frame whose header has just been read.  False: it is odd, or too long. */
+static bool
+walk_frame(struct walk *w, bool lz4, struct codec_measure *m)
+{
+	unsigned flags = w->head[4];
+	size_t length;
+	uint64_t size;
+
+	if (frame_skipped(w->head, w->n))
+		return w->n >= 8 && walk_on(w, 8 + codec_number(w->head + 4,
+		    4));
+	if (!frame_own(w->head, w->n, lz4) || !(lz4 ? lz4_head : zst_head)(w,
+	    &length, &size) || __builtin_add_overflow(m->size, size, &m->size))
+		return false;
+	m->parts++;
+	return walk_on(w, length) && walk_blocks(w, lz4, lz4 && (flags & 16) !=
+	    0 ? 4 : 0, (flags & 4) != 0 ? 4 : 0);
+}
+
+void
+frames_measure(const struct codec_source *from, bool lz4,
+    struct codec_measure *m)
+{
+	struct walk w = { .from = from, .heads = from->near ? HEADS_NEAR :
+		HEADS_FAR };
+	struct codec_measure sum = { 0 };
+	bool odd = false;
+
+	while (w.at < from->size && !odd) {
+		if (!walk_head(&w))
+			return;
+		if (w.head[0] == 0 && sum.parts > 0)
+			break;			/* padding */
+		*m = sum;
+		odd = !walk_frame(&w, lz4, &sum);
+	}
+	m->size = sum.size;
+	m->exact = !odd && sum.parts > 0;
+	m->parts = m->exact ? sum.parts : 0;
+}

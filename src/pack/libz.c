@@ -1,0 +1,62 @@
+/*
+ * Loading zlib, and inflating by it.
+ */
+#include "config.h"
+
+#ifdef HAVE_LIBZ
+#include "libz.h"
+
+#include <limits.h>
+#include <sys/param.h>
+
+#include "base/library.h"
+#include "base/status.h"
+
+static const struct symbol symbols[] = {
+#define SYMBOL(name)	{ #name, offsetof(struct libz, name) },
+	LIBZ_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+static const struct library library = {
+	.file = "libz.so.1", .package = "zlib1g",
+	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+};
+
+int
+libz_load(struct libz *lib, const char *what, struct fault *f)
+{
+	return library_load(&library, lib, what, f);
+}
+
+enum codec_step
+libz_step(const struct libz *lib, z_stream *z, struct decoder *d,
+    struct codec_io *io)
+{
+	uInt in = (uInt)MIN(io->in_len, UINT_MAX);
+	uInt out = (uInt)MIN(io->out_len, UINT_MAX);
+	int result;
+
+	z->next_in = (Bytef *)(uintptr_t)io->in;
+	z->avail_in = in;
+	z->next_out = io->out;
+	z->avail_out = out;
+	result = lib->inflate(z, Z_NO_FLUSH);
+	io->in += in - z->avail_in;
+	io->in_len -= in - z->avail_in;
+	io->out += out - z->avail_out;
+	io->out_len -= out - z->avail_out;
+	switch (result) {
+	case Z_OK:
+	case Z_BUF_ERROR:
+		return CODEC_GOES_ON;
+	case Z_STREAM_END:
+		return CODEC_ENDED;
+	case Z_MEM_ERROR:
+		return codec_starve(d, 0);
+	default:
+		return codec_fail(d, STATUS_MISMATCH, "is damaged: %s",
+		    z->msg != NULL ? z->msg : "zlib does not say why");
+	}
+}
+#endif

@@ -1,0 +1,27 @@
+/*
+ * The functions of zlib, loaded for gzip and zip.
+ */
+#ifndef PARDD_LIBZ_H
+#define PARDD_LIBZ_H
+
+#include <zlib.h>
+
+#include "pack/codec.h"
+
+#define LIBZ_FUNCTIONS(X) \
+	X(inflateInit2_) X(inflateReset) X(inflate) X(inflateEnd) X(crc32_z)
+
+struct libz {
+#define MEMBER(name)	__typeof__(name) *(name);
+	LIBZ_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+/* Load the library.  Returns 0, or -1 with *f. */
+int libz_load(struct libz *, const char *what, struct fault *f);
+
+/* Inflate: a step of any codec whose data is deflated. */
+enum codec_step libz_step(const struct libz *, z_stream *, struct decoder *,
+    struct codec_io *);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * xz, by liblzma.  If a stream has several blocks that say how long they are,
+ * the library unpacks them in threads of its own.
+ */
+#include "config.h"
+
+#include "rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/library.h"
+#include "base/status.h"
+#include "cli/opts.h"
+
+static bool
+xz_begins(const unsigned char *head, size_t n)
+{
+	return n >= 6 && memcmp(head, "\xfd" "7zXZ\0", 6) == 0;
+}
+
+#ifdef HAVE_LIBLZMA
+#include <lzma.h>
+
+enum {
+	THREADS_MEMORY = 256 << 20,	/* bytes, without mem= */
+	LEAST_MEMORY = 128 << 20,	/* what xz -9 needs is never refused */
+	LOOK_CHUNK = 64 << 10,
+	LOOK_MOST = 64 << 20,	/* bytes read for the size */
+};
+
+#define LIBLZMA_FUNCTIONS(X) \
+	X(lzma_stream_decoder_mt) X(lzma_code) X(lzma_end) X(lzma_memusage) \
+	X(lzma_file_info_decoder) X(lzma_index_uncompressed_size) \
+	X(lzma_index_block_count) X(lzma_index_end)
+
+struct liblzma {
+#define MEMBER(name)	__typeof__(name) *(name);
+	LIBLZMA_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+static const struct symbol symbols[] = {
+#define SYMBOL(name)	{ #name, offsetof(struct liblzma, name) },
+	LIBLZMA_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+static const struct library library = {
+	.file = "liblzma.so.5", .package = "liblzma5",
+	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+};
+
+struct xz {
+	struct liblzma	 lib;
+	lzma_stream	 s;
+};
+
+static int
+xz_open(struct decoder *d, struct fault *f)
+{
+	struct xz *x = calloc(1, sizeof(*x));
+
+	if (x == NULL)
+		return fault_errno(f, ENOMEM, "decode=xz");
+	if (library_load(&library, &x->lib, "decode=xz", f) != 0) {
+		free(x);
+		return -1;
+	}
+	d->state = x;
+	return 0;
+}
+
+static bool
+xz_start(struct decoder *d)
+{
+	struct xz *x = d->state;
+	lzma_mt how = { .flags = LZMA_TELL_UNSUPPORTED_CHECK,
+		.threads = d->threads,
+		.memlimit_threading = d->memory > 0 ? d->memory :
+		THREADS_MEMORY,
+		.memlimit_stop = d->memory > 0 ? MAX(d->memory, LEAST_MEMORY) :
+		UINT64_MAX };
+
+	if (x->lib.lzma_stream_decoder_mt(&x->s, &how) == LZMA_OK)
+		return true;
+	codec_starve(d, 0);
+	return false;
+}
+
+static enum codec_step
+xz_step(struct decoder *d, struct codec_io *io)
+{
+	struct xz *x = d->state;
+	lzma_ret ret;
+
+	x->s.next_in = io->in;
+	x->s.avail_in = io->in_len;
+	x->s.next_out = io->out;
+	x->s.avail_out = io->out_len;
+	ret = x->lib.lzma_code(&x->s, io->last ? LZMA_FINISH : LZMA_RUN);
+	io->in = x->s.next_in;
+	io->in_len = x->s.avail_in;
+	io->out = x->s.next_out;
+	io->out_len = x->s.avail_out;
+	switch (ret) {
+	case LZMA_OK:
+	case LZMA_BUF_ERROR:
+		return CODEC_GOES_ON;
+	case LZMA_STREAM_END:
+		return CODEC_ENDED;
+	case LZMA_MEM_ERROR:
+		return codec_starve(d, 0);
+	case LZMA_MEMLIMIT_ERROR:
+		return codec_starve(d, x->lib.lzma_memusage(&x->s));
+	case LZMA_UNSUPPORTED_CHECK:
+		return codec_fail(d, STATUS_REFUSED, "has check values of a "
+		    "kind that liblzma does not know");
+	case LZMA_OPTIONS_ERROR:
+		return codec_fail(d, STATUS_MISMATCH, "is damaged, or needs "
+		    "a newer liblzma");
+	default:
+		return codec_fail(d, STATUS_MISMATCH, "is damaged: its bytes "
+		    "or their check values are wrong");
+	}
+}
+
+static void
+xz_close(struct decoder *d)
+{
+	struct xz *x = d->state;
+
+	x->lib.lzma_end(&x->s);
+	free(x);
+}
+
+/* Hand the library what it asks for, from the places that it names. */
+static lzma_ret
+xz_look(struct xz *x, lzma_stream *s, const struct codec_source *from,
+    unsigned char *buf)
+{
+	uint64_t at = 0, sum = 0;
+	size_t n;
+	lzma_ret ret = LZMA_OK;
+
+	while ((ret == LZMA_OK || ret == LZMA_SEEK_NEEDED) && sum < LOOK_MOST) {
+		if (ret == LZMA_SEEK_NEEDED) {
+			at = s->seek_pos;
+			s->avail_in = 0;
+		}
+		n = (size_t)MIN(LOOK_CHUNK, at < from->size ? from->size - at :
+		    0);
+		if (s->avail_in == 0 && n > 0) {
+			if (from->read(from->arg, at, buf, n) != 0)
+				return LZMA_DATA_ERROR;
+			s->next_in = buf;
+			s->avail_in = n;
+			at += n;
+			sum += n;
+		}
+		ret = x->lib.lzma_code(s, LZMA_RUN);
+	}
+	return ret;
+}
+
+static int
+xz_measure(struct decoder *d, const struct codec_source *from,
+    struct codec_measure *m, struct fault *f)
+{
+	struct xz *x = d->state;
+	unsigned char *buf = malloc(LOOK_CHUNK);
+	lzma_stream s = LZMA_STREAM_INIT;
+	lzma_index *index = NULL;
+
+	if (buf == NULL)
+		return fault_errno(f, ENOMEM, "decode=xz");
+	if (x->lib.lzma_file_info_decoder(&s, &index, LOOK_MOST, from->size) ==
+	    LZMA_OK && xz_look(x, &s, from, buf) == LZMA_STREAM_END) {
+		m->size = x->lib.lzma_index_uncompressed_size(index);
+		m->parts = x->lib.lzma_index_block_count(index);
+		m->exact = true;
+	}
+	x->lib.lzma_index_end(index, NULL);
+	x->lib.lzma_end(&s);
+	free(buf);
+	return 0;
+}
+#endif
+
+const struct codec xz_codec = {
+	.word = "xz", .bit = DECODE_XZ, .begins = xz_begins, .gap = 4,
+#ifdef HAVE_LIBLZMA
+	.open = xz_open, .start = xz_start, .step = xz_step,
+	.close = xz_close, .measure = xz_measure,
+#endif
+};

@@ -1,0 +1,273 @@
+#!/usr/bin/env bash
+# Compressed sources (decode=): what is made of them is what the format's own tool
+# makes, and never status 0 for anything else.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+needs "command -v gzip xz zstd lz4 bzip2 zip" \
+    "! '$pardd' if=/dev/null of=. decode=zip 2>&1 | grep -q 'built without'" -- \
+    "a tool is missing, or built without a library"
+
+# content FILE KIB [SEED]: that compresses, but not to nothing
+content()
+{
+	"$blocks" make seed $((${2} * 64)) "${3:-1}" && od -An -v -tx1 -w32 seed | head -c $(($2 * 1024)) >"$1" &&
+	    truncate -s $(($2 * 1024 + 300)) "$1"
+}
+formats='gz gz2 xz xzb xz2 zst zst2 bz2 bz22 lz4 lz4s zip zipp zips'
+# pack FORMAT FILE: on standard output
+pack()
+{
+	case $1 in
+	gz)	gzip -c "$2" ;;
+	xz)	xz -0c "$2" ;;
+	xzb)	xz -0c -T2 --block-size=50000 "$2" ;;
+	zst)	zstd -qc "$2" ;;
+	bz2)	bzip2 -c "$2" ;;
+	lz4)	lz4 -qc "$2" ;;
+	lz4s)	lz4 -qc --content-size -B4 -BX "$2" ;;
+	zip)	rm -f p.zip && zip -q p.zip "$2" && cat p.zip ;;
+	zips)	rm -f p.zip && zip -q0 p.zip "$2" && cat p.zip ;;
+	zipp)	zip -q - - <"$2" | cat ;;
+	*2)	head -c 70001 "$2" >p.1 && tail -c +70002 "$2" >p.2 && pack "${1%2}" p.1 && pack "${1%2}" p.2 ;;
+	esac
+}
+# word FORMAT: of decode=
+word()
+{
+	case $1 in
+	bz2)	echo bz2 ;;
+	zip*)	echo zip ;;
+	xzb)	echo xz ;;
+	*)	echo "${1%[2s]}" ;;
+	esac
+}
+# packed FORMAT KIB: the files "image", and "x" that holds it
+packed()
+{
+	content image "$2" && pack "$1" image >x && [[ -s x ]]
+}
+# unpacked FORMAT: all of it is in the file "dst"
+unpacked()
+{
+	complete && says "decoded from $(word "$1")\$" && same image dst
+}
+
+unpacks()
+{
+	packed "$1" 3000 && exits 0 "$pardd" if=x of=dst decode=auto && unpacked "$1" &&
+	    exits 0 "$pardd" if=x of=dst oflag=trunc decode="$(word "$1")" verify=1 && unpacked "$1" &&
+	    rm dst && exits 0 "$pardd" of=dst decode=auto bpt=7 <x && unpacked "$1" &&
+	    exits 0 "$pardd" if=x of=image compare=1 decode=auto || return
+	cat x | exits 0 "$pardd" of=dst oflag=trunc decode=auto && unpacked "$1"
+}
+for format in $formats; do
+	it "unpacks $format, from a file and a pipe" unpacks "$format"
+done
+
+# What is known beforehand.
+sized()
+{
+	local format
+	for format in xz xzb xz2 zst zst2 lz4s zip zipp; do
+		packed $format 700 && exits 0 "$pardd" -dv if=x of=. decode=auto && grep -qx "bytes=$(stat -c %s image)" out ||
+		    fail "$format" || return
+	done
+	packed gz 700 && exits 0 "$pardd" -dv if=x of=. decode=auto &&
+	    grep -qx "source_size_at_least=$(stat -c %s image)" out && grep -qx 'bytes=to the end of the source' out
+}
+it "knows the size before it begins, where the format says it" sized
+too_small()
+{
+	local format
+	"$blocks" make disk 524288 7 && cp disk was && loop disk || return
+	for format in xz zst gz lz4s zip; do
+		packed $format 700 && exits 101 "$pardd" if=x of="$dev" decode=auto && says 'room for 524288 bytes' &&
+		    same disk was || return
+	done
+}
+if can_loop; then
+	it "refuses a disk that is too small for what it unpacks" too_small
+	onto_disk()
+	{
+		packed xzb 1000 && truncate -s 2M disk && loop disk && exits 0 "$pardd" if=x of="$dev" decode=auto verify=1 &&
+		    complete && says 'verified, decoded from xz$' && cmp -n "$(stat -c %s image)" image disk
+	}
+	it "unpacks onto a disk" onto_disk
+	# An image that was written onto a disk as it is, with zeros behind it.
+	from_disk()
+	{
+		packed "$1" 1000 && cp x disk && truncate -s 3M disk && loop disk && exits 0 "$pardd" if="$dev" of=dst decode=auto &&
+		    unpacked "$1"
+	}
+	for format in $formats; do
+		it "... and from one, where $format has zeros behind it" from_disk "$format"
+	done
+fi
+
+# broken: the copy of "x" either fails, or is the image
+broken()
+{
+	run "$pardd" if=x of=dst oflag=trunc decode="$1"
+	[[ $status != 0 ]] || same image dst || fail "status 0, and another content" || return
+	[[ $status = 0 || $status = 14 || $status = 101 || $status = 102 ]] || fail "status $status: $(cat err)"
+}
+cut()
+{
+	local size i at
+	packed "$1" 300 && mv x whole && size=$(stat -c %s whole) && RANDOM=7 || return
+	for ((i = 0; i < $2; i++)); do
+		at=$(((RANDOM << 15 | RANDOM) % size))
+		head -c $at whole >x
+		broken "$(word "$1")" || fail "cut at $at" || return
+		((status != 0)) || [[ $1 = *2 && $(stat -c %s dst) = 70001 ]] || fail "cut at $at: complete" || return
+	done
+}
+flipped()
+{
+	local size i at bit byte
+	packed "$1" 300 && cp x whole && size=$(stat -c %s whole) && RANDOM=8 || return
+	for ((i = 0; i < $2; i++)); do
+		at=$(((RANDOM << 15 | RANDOM) % size)) bit=$((1 << RANDOM % 8))
+		cp whole x
+		byte=$(od -An -tu1 -j $at -N 1 whole)
+		printf %b "\\x$(printf %x $((byte ^ bit)))" | dd of=x bs=1 seek=$at conv=notrunc status=none
+		broken "$(word "$1")" || fail "bit $bit of byte $at flipped" || return
+	done
+}
+behind()
+{
+	packed "$1" 300 && cp x whole && for tail in foo '\0\0\0foo'; do
+		cp whole x
+		printf %b "$tail" >>x
+		exits 14 "$pardd" if=x of=dst oflag=trunc decode=auto && says 'has something else$' &&
+		    same image dst || return
+	done
+}
+only plain asan
+times=$(heavy 40)
+[[ -z $LONG ]] || times=1000
+for format in $formats; do
+	it "takes no $format that is cut off for a whole one" cut "$format" "$times"
+	it "takes no $format with a wrong bit for a right one" flipped "$format" "$times"
+	it "copies what $format holds, and then fails at what is behind it" behind "$format"
+done
+only all
+
+empty()
+{
+	local word
+	: >x
+	exits 0 "$pardd" if=x of=dst decode=auto && complete && rm dst || return
+	for word in gz xz zst bz2 lz4 zip; do
+		exits 102 "$pardd" if=x of=dst decode=$word && one_line 'x: it is empty' && [[ ! -e dst ]] || return
+		# and what is packed is empty
+		: >image && pack $word image >y && exits 0 "$pardd" if=y of=dst decode=$word && complete && same image dst &&
+		    rm dst || return
+	done
+}
+it "tells what is empty from what holds nothing" empty
+other()
+{
+	packed gz 10 && exits 14 "$pardd" if=x of=dst decode=xz && one_line 'does not begin as xz does' && [[ ! -e dst ]] &&
+	    exits 0 "$pardd" if=image of=dst decode=auto && complete && same image dst && ! grep decoded err &&
+	    exits 0 "$pardd" of=dst decode=auto < <(cat image) && complete && same image dst &&
+	    exits 0 "$pardd" if=x of=dst oflag=trunc decode=none && same x dst
+}
+it "copies what is not packed as it is, and refuses what another word names" other
+nested()
+{
+	content image 100 && gzip -c image >y && xz -c y >x && exits 0 "$pardd" if=x of=dst decode=auto && complete &&
+	    same y dst
+}
+it "unpacks once, as xz does" nested
+
+skippable()
+{
+	packed "$1" 100 && mv x y && { printf '\x5a\x2a\x4d\x18\x03\0\0\0abc'; cat y; } >x &&
+	    exits 0 "$pardd" if=x of=dst decode=auto && unpacked "$1"
+}
+it "passes over a frame in front of zstd" skippable zst
+it "... and of lz4" skippable lz4
+
+zips()
+{
+	content a 10 && content b 10 2 && mkdir d && zip -q x a b && exits 101 "$pardd" if=x.zip of=dst decode=auto &&
+	    one_line 'has 2 files in it \(a, b\)' && [[ ! -e dst ]] || return
+	exits 14 "$pardd" of=dst decode=zip < <(cat x.zip) && says 'has more than one file in it' || return
+	rm x.zip dst && zip -q x d a && exits 0 "$pardd" if=x.zip of=dst decode=auto && complete && same a dst &&
+	    exits 0 "$pardd" of=dst decode=auto < <(cat x.zip) && complete && same a dst || return
+	rm x.zip && zip -q -P secret x a && exits 101 "$pardd" if=x.zip of=dst decode=auto && says 'is encrypted' &&
+	    rm x.zip && zip -q x d && exits 101 "$pardd" if=x.zip of=dst decode=auto && says 'has no file in it'
+}
+it "takes a zip with one file in it, and names those of another" zips
+
+# A window of 256 MiB is more than zstd takes without --long=28.
+window()
+{
+	content image 100 && zstd -q --long=28 -c <image >x && exits 101 "$pardd" if=x of=dst decode=auto mem=64M &&
+	    one_line 'a larger mem= allows that' && [[ ! -e dst ]] &&
+	    exits 0 "$pardd" if=x of=dst decode=auto mem=256M && unpacked zst
+}
+it "takes the memory that zstd takes, and more with mem= alone" window
+# 1 GiB of zeros in some kilobytes is written as such, in little memory.
+bomb()
+{
+	head -c 1G /dev/zero | zstd -q >x && (ulimit -v 600000 && exits 0 "$pardd" if=x of=dst decode=auto oflag=sparse) &&
+	    [[ $(stat -c '%s %b' dst) = '1073741824 0' ]]
+}
+[[ $VARIANT != plain ]] || it "unpacks a gigabyte of zeros in little memory" bomb
+
+part()
+{
+	packed zst2 500 && exits 0 "$pardd" if=x of=dst decode=auto skip=3 count=200 && complete &&
+	    cmp <(tail -c +1537 image | head -c 102400) dst && exits 101 "$pardd" if=x of=y decode=auto skip=9999 &&
+	    exits 102 "$pardd" of=z decode=auto skip=9999 < <(cat x)
+}
+it "copies a part of what it unpacks" part
+several()
+{
+	packed xzb 500 && exits 0 "$pardd" if=x of=dst of=two of=three decode=auto hash=sha256 verify=1 &&
+	    complete && same image dst && same image two && same image three &&
+	    grep -q "$(sha256sum <image | cut -c1-64)" err
+}
+it "unpacks onto several targets at once, with a digest of the content" several
+itself()
+{
+	packed xz 100 && cp x was && exits 101 "$pardd" if=x of=x decode=auto && one_line 'source and target are the same' &&
+	    exits 101 "$pardd" if=x of=x decode=auto oflag=trunc && same x was &&
+	    exits 101 "$pardd" if=x of=dst map=m decode=auto && says 'map= cannot be used' && [[ ! -e dst ]]
+}
+it "refuses to unpack a file over itself, or with a map" itself
+! can_nbd || {
+	by_nbd()
+	{
+		packed xzb 2000 && exits 0 "$pardd" if='[ nbdkit -s file x ]' of=dst decode=auto && unpacked xzb &&
+		    exits 0 "$pardd" if='[ nbdkit -s file x ]' of=dst decode=auto verify=1 && unpacked xzb
+	}
+	it "unpacks what an NBD server serves" by_nbd
+}
+told()
+{
+	packed xzb 500 && exits 0 "$pardd" -d if=x of=dst decode=auto && grep -q 'decoded from xz, 11 blocks on up to' out &&
+	    grep -q 'unpacked stops it' out && exits 0 "$pardd" if=x of=dst decode=auto json=j &&
+	    jq -se '.[] | select(.event == "plan") | .decode == "auto" and .decoded == "xz"' j
+}
+it "says what it unpacks in the plan, and to programs" told
+no_library()
+{
+	local file format
+	mkdir lib && for file in libz.so.1 liblzma.so.5 libzstd.so.1 libbz2.so.1.0 liblz4.so.1; do
+		: >lib/$file
+	done
+	for format in gz/zlib1g xz/liblzma5 zst/libzstd1 bz2/libbz2-1.0 lz4/liblz4-1; do
+		packed "${format%/*}" 10 && LD_LIBRARY_PATH=$PWD/lib exits 101 "$pardd" if=x of=dst decode=auto &&
+		    one_line "decode=${format%/*} needs .*${format#*/}" && [[ ! -e dst ]] || return
+	done
+	LD_LIBRARY_PATH=$PWD/lib exits 0 "$pardd" if=x of=dst && complete && same x dst
+}
+[[ $VARIANT != plain ]] || it "names the package of a library that is missing" no_library
+stopped()
+{
+	packed gz 100 && { cat x; sleep 9; } | exits 124 timeout 2 "$pardd" of=dst decode=auto && [[ ! -e dst ]]
+}
+it "ends at a signal while it waits for a pipe" stopped
