@@ -32,9 +32,9 @@ fuzz()
 	echo "$inputs inputs of seed $seed, $taken taken"
 }
 maps=250000 manifests=10000 systems=2500 answers=100000
-bmaps=50000 tables=500 lines=50000 talks=20000 texts=50000 servers=5000
+bmaps=50000 tables=500 lines=50000 talks=20000 texts=50000 servers=5000 archives=20000
 [[ -z $LONG ]] || maps=100000000 manifests=10000000 systems=1000000 answers=100000000 \
-    bmaps=20000000 tables=200000 lines=50000000 talks=5000000 texts=20000000 servers=1000000
+    bmaps=20000000 tables=200000 lines=50000000 talks=5000000 texts=20000000 servers=1000000 archives=10000000
 it "reads $maps maps that almost are, and what it takes it writes the same" \
     fuzz mapfile $maps 20
 it "reads $manifests manifests that almost are, and what it takes it writes the same" \
@@ -52,6 +52,7 @@ it "takes $lines command lines, and refuses them or makes plans that can be" \
     fuzz opts $lines 10
 it "takes what $talks programs say at control=, and answers each line" fuzz control $talks 50
 it "makes $texts times something of the kernel's texts, and it is text" fuzz system $texts 30
+it "unpacks $archives archives that almost are, and walks along frames, to an end" fuzz pack $archives 15
 if can_nbd; then
 	it "takes what $servers NBD servers say, and nothing that they do not" fuzz nbd $servers 5
 fi

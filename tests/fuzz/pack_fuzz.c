@@ -1,0 +1,236 @@
+/*
+ * Any bytes as an archive, and as frames: what is unpacked of an archive stays
+ * within its buffers, comes to an end, and is as long as its directory says;
+ * the walk along frames ends, whatever they say.  Run by tests/fuzz/run.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "cli/opts.h"
+#include "input.h"
+#include "pack/codec.h"
+
+enum { CHOICES = 2 };		/* bytes of an input before the data */
+
+struct bytes {
+	const uint8_t	*at;
+	size_t		 n;
+};
+
+static int
+bytes_read(void *arg, uint64_t off, void *buf, size_t len)
+{
+	const struct bytes *b = arg;
+
+	if (off > b->n || len > b->n - off)
+		abort();
+	memcpy(buf, b->at + off, len);
+	return 0;
+}
+
+static void
+try_frames(const struct codec_source *from, bool lz4)
+{
+	struct codec_measure m = { 0 };
+
+	frames_measure(from, lz4, &m);
+	if (m.exact != (m.parts > 0))
+		abort();
+	fuzz_taken += m.exact;
+}
+
+/* Unpack in pieces of so many bytes.  Returns whether it ended well. */
+static bool
+unpack(struct decoder *d, const struct bytes *b, size_t piece, uint64_t *made,
+    size_t *left)
+{
+	enum codec_step step = CODEC_GOES_ON;
+	size_t at = 0, idle = 0;
+	unsigned char out[32];
+
+	for (*made = 0; step == CODEC_GOES_ON && idle < 8;) {
+		size_t n = b->n - at < piece ? b->n - at : piece;
+		unsigned char *in = malloc(n > 0 ? n : 1);
+		struct codec_io io = { in, n, out, sizeof(out),
+			at + n == b->n };
+
+		if (in == NULL)
+			abort();
+		memcpy(in, b->at + at, n);
+		step = d->codec->step(d, &io);
+		if (io.in_len > n || io.out_len > sizeof(out))
+			abort();
+		at += n - io.in_len;
+		*made += sizeof(out) - io.out_len;
+		idle = io.in_len == n && io.out_len == sizeof(out) ? idle + 1 :
+		    0;
+		free(in);
+	}
+	*left = b->n - at;
+	if (step == CODEC_FAILED && (d->status == 0 || d->why[0] == '\0'))
+		abort();
+	return step == CODEC_ENDED;
+}
+
+static void
+try_zip(const struct codec_source *from, struct bytes *b, size_t piece)
+{
+	struct decoder d = { .codec = codec_named(DECODE_ZIP) };
+	struct codec_measure m = { 0 };
+	struct fault f = { 0 };
+	uint64_t made;
+	size_t left;
+
+	if (d.codec->open(&d, &f) != 0)
+		abort();
+	if (d.codec->measure(&d, from, &m, &f) != 0)
+		fuzz_failed(&f);
+	else if (unpack(&d, b, piece, &made, &left)) {
+		fuzz_taken++;
+		if (left == 0 && m.exact && m.size != made)
+			abort();
+	}
+	d.codec->close(&d);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes b = { data + CHOICES, size - CHOICES };
+	const struct codec_source from = { bytes_read, &b, "x", b.n, true };
+
+	if (size < CHOICES)
+		return 0;
+	fuzz_within(20);
+	if (data[0] % 4 < 2)
+		try_frames(&from, data[0] % 4 == 1);
+	else
+		try_zip(&from, &b, 1 + (size_t)data[1]);
+	fuzz_within(0);
+	return 0;
+}
+
+/* --- what almost is one ------------------------------------------------- */
+
+static void
+put(struct input *in, uint64_t number, size_t n)
+{
+	for (; n > 0 && in->n < INPUT_MOST; n--, number >>= 8)
+		in->bytes[in->n++] = (uint8_t)number;
+}
+
+static uint32_t
+crc_of(const uint8_t *at, size_t n)
+{
+	uint32_t crc = UINT32_MAX;
+	int bit;
+
+	while (n-- > 0)
+		for (crc ^= *at++, bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (0xedb88320 & -(crc & 1));
+	return ~crc;
+}
+
+/* A few frames of one raw block each. */
+static void
+make_frames(struct input *in, uint64_t *dice, bool lz4)
+{
+	size_t i, n, frames = 1 + input_roll(dice, 4);
+
+	for (i = 0; i < frames; i++) {
+		n = input_roll(dice, 200);
+		if (input_roll(dice, 4) == 0) {
+			put(in, 0x184d2a50, 4);
+			put(in, n, 4);
+		} else if (lz4) {
+			put(in, 0x184d2204, 4);
+			put(in, 0x4068, 2);
+			put(in, n, 8);
+			put(in, 0, 1);
+			put(in, n | 0x80000000, 4);
+		} else {
+			put(in, 0xfd2fb528, 4);
+			put(in, 0xa0, 1);
+			put(in, n, 4);
+			put(in, n << 3 | 1, 3);
+		}
+		while (n-- > 0)
+			put(in, 'x', 1);
+		if (lz4)
+			put(in, 0, 4);
+	}
+}
+
+/* The fields that a local header and the directory have in common. */
+static void
+put_entry(struct input *in, unsigned flags, unsigned method, uint32_t crc,
+    size_t packed, size_t size)
+{
+	put(in, 20, 2);
+	put(in, flags, 2);
+	put(in, method, 2);
+	put(in, 0, 4);
+	put(in, crc, 4);
+	put(in, packed, 4);
+	put(in, size, 4);
+	put(in, 1, 2);
+	put(in, 0, 2);
+}
+
+static void
+make_zip(struct input *in, uint64_t *dice)
+{
+	bool deflated = input_roll(dice, 2) == 0;
+	bool behind = deflated && input_roll(dice, 2) == 0;
+	size_t n = 1 + input_roll(dice, 300), packed = deflated ? n + 5 : n;
+	unsigned method = deflated ? 8 : 0, flags = behind ? 8 : 0;
+	uint8_t data[300];
+	uint32_t crc;
+	size_t at;
+
+	memset(data, 'a' + (int)input_roll(dice, 20), n);
+	crc = crc_of(data, n);
+	put(in, 0x04034b50, 4);
+	put_entry(in, flags, method, behind ? 0 : crc, behind ? 0 : packed,
+	    behind ? 0 : n);
+	put(in, 'f', 1);
+	if (deflated) {
+		put(in, 1, 1);
+		put(in, n | (~n & 0xffff) << 16, 4);
+	}
+	for (at = 0; at < n; at++)
+		put(in, data[at], 1);
+	if (behind) {
+		put(in, 0x08074b50, 4);
+		put(in, crc, 4);
+		put(in, packed, 4);
+		put(in, n, 4);
+	}
+	at = in->n - CHOICES;
+	put(in, 0x02014b50, 4);
+	put(in, 20, 2);
+	put_entry(in, flags, method, crc, packed, n);
+	put(in, 0, 14);
+	put(in, 'f', 1);
+	put(in, 0x06054b50, 4);
+	put(in, 0, 4);
+	put(in, 0x00010001, 4);
+	put(in, 47, 4);
+	put(in, at, 4);
+	put(in, 0, 2);
+}
+
+void
+fuzz_make(struct input *in, uint64_t *dice)
+{
+	unsigned kind = (unsigned)input_roll(dice, 4);
+
+	put(in, kind, 1);
+	put(in, input_roll(dice, 256), 1);
+	if (kind < 2)
+		make_frames(in, dice, kind == 1);
+	else
+		make_zip(in, dice);
+}
