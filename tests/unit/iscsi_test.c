@@ -174,7 +174,7 @@ opened(enum role role)
 
 	memset(&target, 0, sizeof(target));
 	target.why = "";
-	o = (struct opts){ .input = name, .output = name, .timeout = -1,
+	o = (struct opts){ .input = name, .output = name, .timeout = 1,
 		.cdbsz = 10 };
 	if (endpoint_open(&end, role, &o, true, &f) != 0)
 		fail_msg("not opened: %s", f.text);
