@@ -170,6 +170,22 @@ end_well()
 {
 	answers rate=0 ok && wait $! && complete && same src dst && [[ ! -e ctl ]]
 }
+# ticks PID: of the CPU
+ticks()
+{
+	awk '{ print $14 + $15 }' "/proc/$1/stat"
+}
+knocked()
+{
+	local pid before
+	slow && pid=$! && prlimit --pid "$pid" --nofile=5: || return
+	tell status >answer &
+	sleep 0.3 && before=$(ticks "$pid") && sleep 1 || return
+	(($(ticks "$pid") - before < 10)) || fail "$(($(ticks "$pid") - before)) ticks of the CPU in 1 s" || return
+	prlimit --pid "$pid" --nofile=1024: && until_true 5 grep -q phase= answer || return
+	answers rate=0 ok && wait "$pid" && complete && same src dst
+}
+it "does not spin where there is no descriptor for a client" knocked
 changed()
 {
 	rm -f dst

@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/fault.h"
@@ -26,6 +27,7 @@ struct control {
 	ino_t		 ino;
 	int		 ear;	/* listens, or -1 */
 	int		 peer;	/* connected, or -1 */
+	uint64_t	 deaf;	/* nobody is answered until then, by clock_ns */
 	size_t		 n;	/* bytes in "line" */
 	char		 line[64];
 };

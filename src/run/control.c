@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/ioprio.h"
 #include "base/number.h"
 #include "base/path.h"
@@ -163,7 +164,8 @@ void
 control_polls(const struct control *c, struct pollfd *p)
 {
 	p[0] = (struct pollfd){ .fd = c->peer, .events = POLLIN };
-	p[1] = (struct pollfd){ .fd = c->ear, .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = clock_ns() < c->deaf ? -1 : c->ear,
+		.events = POLLIN };
 }
 
 static void
@@ -310,6 +312,8 @@ control_serve(struct control *c, const struct pollfd *p, struct job *job,
 		return;
 	fd = accept4(c->ear, (struct sockaddr *)&from, &len,
 	    SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0 && errno != EAGAIN)	/* no descriptor: not at once again */
+		c->deaf = clock_ns() + 1000000000;
 	if (fd < 0)
 		return;
 	hang_up(c);

@@ -268,6 +268,9 @@ answers_each_line(void **state)
 	fails.err = EMFILE;
 	serve();				/* it waits */
 	assert_int_equal(c.peer, -1);
+	serve();				/* for a second */
+	assert_int_equal(c.peer, -1);
+	c.deaf = 0;
 	serve();
 	assert_true(c.peer >= 0);
 	fails.call = "recv";
