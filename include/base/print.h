@@ -22,6 +22,10 @@ void print(FILE *out, const char *fmt, ...)
 void print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Print our own text to standard error as it is, for a live line. */
+void print_raw(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+
 /* Whether out is a terminal with colours, and NO_COLOR is not set. */
 bool print_colours(FILE *out);
 

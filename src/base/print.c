@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ enum {
 	ROOM = 32,		/* bytes for a colour, and the end of the
 				 * line */
 	TICK = 100,		/* ms */
+	TERMINAL = 100,		/* bytes that one takes if it takes one byte */
 };
 
 /* Whether standard error takes PIPE_BUF bytes within so many ms. */
@@ -46,10 +48,27 @@ print_has_room(int ms)
 	return poll(&p, 1, ms) != 0;
 }
 
+/*
+ * How much is written at a time, so that it does not wait once poll(2) says
+ * that there is room.  A terminal needs more for a newline than that.
+ */
+static size_t
+print_part(bool terminal, const char *line, size_t len)
+{
+	const char *end = memchr(line, '\n', len);
+
+	if (!terminal)
+		return MIN(len, PIPE_BUF);
+	if (end != NULL)
+		len = end == line ? 1 : (size_t)(end - line);
+	return MIN(len, TERMINAL);
+}
+
 /* Write to standard error; nothing else is buffered there. */
 static void
 put_error(const char *line, size_t len)
 {
+	bool terminal = isatty(STDERR_FILENO) != 0;
 	ssize_t n;
 	int ms;
 
@@ -57,7 +76,7 @@ put_error(const char *line, size_t len)
 		for (ms = 0; !print_has_room(ms); ms = TICK)
 			if (signals_pending())
 				return;
-		n = write(STDERR_FILENO, line, len < PIPE_BUF ? len : PIPE_BUF);
+		n = write(STDERR_FILENO, line, print_part(terminal, line, len));
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return;
 		n = n < 0 ? 0 : n;
@@ -138,6 +157,19 @@ print(FILE *out, const char *fmt, ...)
 	va_start(ap, fmt);
 	print_args(out, false, fmt, ap);
 	va_end(ap);
+}
+
+void
+print_raw(const char *fmt, ...)
+{
+	char text[USUAL];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	put_error(text, MIN((size_t)n, sizeof(text) - 1));
 }
 
 void

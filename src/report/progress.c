@@ -321,7 +321,7 @@ put_map(struct progress *pr, struct map *map, double seconds, size_t most)
 		    sizeof(pr->map) - 1);
 		pr->map_next = seconds + map_interval;
 	}
-	fprintf(stderr, "\n%.*s\033[K\033[A", (int)most, pr->map);
+	print_raw("\n%.*s\033[K\033[A", (int)most, pr->map);
 	pr->two = true;
 }
 
@@ -441,10 +441,10 @@ progress_draw(struct progress *pr, struct map *map, const struct tally *t)
 	progress_shorten(&parts, first_of_all(t), most);
 	progress_join(&parts, line, most);
 	if (pr->how == LINES) {
-		fprintf(stderr, "pardd: %s\n", line);
+		print_raw("pardd: %s\n", line);
 		return;
 	}
-	fprintf(stderr, "\r%s\033[K", line);
+	print_raw("\r%s\033[K", line);
 	put_map(pr, map, t->seconds, most);
 	pr->drawn = true;
 }
@@ -453,7 +453,7 @@ static void
 clear_map(struct progress *pr)
 {
 	if (pr->two)
-		fputs("\n\033[K\033[A", stderr);
+		print_raw("\n\033[K\033[A");
 	pr->two = false;
 }
 
@@ -462,7 +462,7 @@ progress_clear(struct progress *pr)
 {
 	if (pr->drawn && print_room()) {
 		clear_map(pr);
-		fputs("\r\033[K", stderr);
+		print_raw("\r\033[K");
 	}
 	pr->drawn = false;
 }
@@ -487,6 +487,6 @@ progress_end(struct progress *pr, const struct tally *t)
 	progress_shorten(&parts, PERCENT, most);
 	progress_join(&parts, line, most);
 	clear_map(pr);
-	fprintf(stderr, "\r%s\033[K\n", line);
+	print_raw("\r%s\033[K\n", line);
 	pr->drawn = false;
 }
