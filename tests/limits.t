@@ -28,17 +28,17 @@ it "says 78 when stdout is full" full_stdout
 
 small_stack()
 {
-	"$blocks" make src 3M && ulimit -s 64 && exits 0 "$pardd" if=src of=dst "$@" && complete &&
+	"$blocks" make src 3M && ulimit -s 40 && exits 0 "$pardd" if=src of=dst "$@" && complete &&
 	    same src dst
 }
 if [[ $VARIANT = plain ]]; then
 	for operand in time=1 profile=p.{csv,json,svg} control=ctl verify=1 oflag=sparing map=map \
 	    "json=j log=l hash=sha256 hashfile=h manifest=m profile=p.svg verbose=9 time=1"; do
 		# shellcheck disable=SC2086
-		it "needs no more than 64 KiB of stack with $operand" small_stack $operand
+		it "needs no more than 40 KiB of stack with $operand" small_stack $operand
 	done
 else
-	skip "sanitizers take more" "needs no more than 64 KiB of stack"
+	skip "sanitizers take more" "needs no more than 40 KiB of stack"
 fi
 
 # The first thing that finds no descriptor says so, until there are enough: in one
@@ -407,6 +407,30 @@ overwritten()
 }
 it "opens none of that name to overwrite it" overwritten
 
+undone()
+{
+	"$blocks" make src 1000 && with_faults "op=direct fail=ENOMEM" exits 62 "$pardd" if=src of=dst oflag=direct &&
+	    [[ ! -e dst ]]
+}
+it "leaves no target that could not be made ready" undone
+udp()
+{
+	"$blocks" make src 1000 && exits 15 bash -c "exec '$pardd' if=src >/dev/udp/127.0.0.1/9" && one_line 'messages may be lost'
+}
+it "writes to no socket that may lose what is written" udp
+queue()
+{
+	"$blocks" make src 1000 && mkdir queues && mount -t mqueue none queues || return
+	undo umount queues
+	: >queues/q && exits 15 timeout 20 "$pardd" if=src of=queues/q && one_line 'is a message queue' &&
+	    exits 15 timeout 20 "$pardd" if=queues/q of=dst && one_line 'is a message queue' && [[ ! -e dst ]]
+}
+if ((EUID == 0)) && grep -q mqueue /proc/filesystems; then
+	it "says that a message queue is no file" queue
+else
+	skip "no mqueue, or not root" "says that a message queue is no file"
+fi
+
 # What may not be written is found out by -d, with the status of the run.
 foreseen()
 {
@@ -420,6 +444,13 @@ foreseen()
 	done
 	[[ ! -e dst ]]
 }
+# unlucky MASK: a new target that its owner may not write is copied
+unlucky()
+{
+	"$blocks" make src 100k && umask "$1" && exits 0 setpriv --bounding-set -dac_override,-dac_read_search \
+	    --inh-caps=-all "$pardd" if=src of=dst && complete && same src dst || return
+	[[ $(stat -c %a dst) = $(printf %o $((8#666 & ~8#$1))) ]] || fail "$(stat -c %a dst)"
+}
 # accessed INPUT: only the owner of a file may leave its access time alone
 accessed()
 {
@@ -430,6 +461,8 @@ accessed()
 }
 if command -v setpriv >/dev/null && setpriv --bounding-set -dac_override true 2>/dev/null; then
 	it "says that it cannot leave the access time alone" accessed if=src
+	it "makes a target that the umask keeps from its owner" unlucky 0222
+	it "... and from everybody" unlucky 0777
 	it "... of standard input" accessed '<src'
 	for file in json=shut/x log=shut/x json=shut.file log=shut.file map=shut/x control=shut/x \
 	    profile=shut/x.csv manifest=shut/x; do
@@ -679,6 +712,30 @@ unread_list()
 	kill -TERM "$pid" && until_true 5 grep -q signal how && ended signal 15
 }
 it "can be stopped while nobody reads to the end of its report" unread_list
+# A terminal takes half a line without waiting, and then waits for its reader.
+unread_terminal()
+{
+	"$blocks" make src 2M || return
+	cat >go <<-'END'
+	echo $PPID >reader
+	until [[ -e stopped ]]; do sleep 0.05; done
+	dd if=/dev/zero of="$(tty)" bs=64 count="$COUNT" oflag=nonblock 2>/dev/null
+	exec "$tools/ends" how "$pardd" if=src of=dst json=json coe=1
+	END
+	export COUNT=$1 tools pardd
+	with_faults "on=$PWD/src op=read at=$(printf '%d+512,' {1024..520000..2048})0+1 fail=EIO" \
+	    script -qefc 'exec bash go' screen >/dev/null </dev/null &
+	until_true 10 test -s reader && kill -STOP "$(cat reader)" && : >stopped && until_true 20 grep -q '"event":"result"' json && sleep 0.5 || return
+	pid=$(sed -n 's/^pid //p' how)
+	kill -0 "$pid" || fail "it did not wait for a reader" || return
+	kill -TERM "$pid" && until_true 8 grep -q signal how && ended signal 15
+}
+if command -v script >/dev/null; then
+	it "can be stopped while nobody reads its terminal" unread_terminal 200
+	it "... which is full" unread_terminal 100000
+else
+	skip "no script" "can be stopped while nobody reads its terminal"
+fi
 # hung RULE OPERANDS...: at a file of the run the file system does not answer
 hung()
 {

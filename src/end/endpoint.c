@@ -69,6 +69,39 @@ endpoint_create(struct endpoint *ep, mode_t mode, struct fault *f)
 	return 0;
 }
 
+/* Remove what was created, unless it is refused because another has it. */
+static void
+endpoint_uncreate(struct endpoint *ep, int status)
+{
+	struct flock held = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct stat st, now;
+
+	if (status == STATUS_REFUSED && (fcntl(ep->fd, F_OFD_GETLK,
+	    &held) != 0 || held.l_type != F_UNLCK))
+		return;
+	if (fstat(ep->fd, &st) == 0 && fstatat(ep->dir, path_base(ep->name),
+	    &now, AT_SYMLINK_NOFOLLOW) == 0 && same_file(&st, &now))
+		unlinkat(ep->dir, path_base(ep->name), 0);
+	ep->is.linked = false;
+}
+
+/* It is opened by its name, which the umask may forbid its owner. */
+static int
+endpoint_prepare_new(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct stat st;
+	bool opened = fstat(ep->fd, &st) == 0 &&
+	    (st.st_mode & 0600) != 0600 &&
+	    fchmod(ep->fd, (st.st_mode & 07777) | 0600) == 0;
+	int failed = ep->be->prepare(ep, length, f);
+
+	if (opened)
+		fchmod(ep->fd, st.st_mode & 07777);
+	if (failed != 0)
+		endpoint_uncreate(ep, f->status);
+	return failed;
+}
+
 int
 endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
     struct fault *f)
@@ -81,7 +114,7 @@ endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
 		return ep->be->prepare(ep, length, f);
 	if (endpoint_create(ep, mode, f) != 0)
 		return -1;
-	failed = ep->be->prepare(ep, length, f);
+	failed = endpoint_prepare_new(ep, length, f);
 	close(ep->fd);
 	ep->fd = -1;
 	return failed;

@@ -27,6 +27,10 @@ enum {				/* minors of MEM_MAJOR */
 	MINOR_URANDOM = 9,
 };
 
+#ifndef MQUEUE_MAGIC
+#define MQUEUE_MAGIC	0x19800202
+#endif
+
 /*
  * Whether a file may have contents beyond its size.  If that cannot be read, it
  * may: reading the file in order tells why.
@@ -122,15 +126,22 @@ identify_disk(struct endpoint *ep, dev_t node)
 		choose_identity(ep, node, 1);
 }
 
-/* Whether a read returns one message and drops what does not fit. */
+/*
+ * Whether a read returns one message and drops what does not fit; and whether
+ * messages may be lost on their way.
+ */
 static bool
-has_messages(int fd)
+has_messages(int fd, bool *lossy)
 {
-	int type;
+	int type, domain = AF_UNSPEC;
 	socklen_t len = sizeof(type);
 
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
-	    type != SOCK_STREAM;
+	getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
+	len = sizeof(type);
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) != 0)
+		return false;
+	*lossy = domain != AF_UNIX && (type == SOCK_DGRAM || type == SOCK_RAW);
+	return type != SOCK_STREAM;
 }
 
 static int
@@ -217,11 +228,15 @@ static int
 choose_backend(struct endpoint *ep, int fd, const struct stat *st,
     struct fault *f)
 {
+	bool lossy;
+
 	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
 		if (fstatfs(fd, &ep->fs) != 0)
 			return fault_errno(f, errno, "%s", ep->name);
 		ep->held = (uint64_t)st->st_blocks * 512;
+		if (ep->fs.f_type == MQUEUE_MAGIC)
+			return choose_unsupported(f, ep, "a message queue");
 		ep->be = choose_pseudo(ep, fd, st) ? &stream_backend :
 		    &file_backend;
 		choose_identity(ep, st->st_dev, st->st_ino);
@@ -241,8 +256,10 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 	case S_IFSOCK:
 		if (!ep->is.inherited)
 			return choose_unsupported(f, ep, "a socket");
-		if (ep->spec.role == SOURCE && has_messages(fd))
-			return choose_unsupported(f, ep,
+		if (has_messages(fd, &lossy) && (lossy ||
+		    ep->spec.role == SOURCE))
+			return choose_unsupported(f, ep, lossy ? "a socket "
+			    "whose messages may be lost" :
 			    "a socket of messages");
 		ep->is.piped = true;
 		ep->be = &stream_backend;
