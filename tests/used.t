@@ -649,6 +649,22 @@ hash_beside_one()
 	    dd if=disk bs=1M skip=1 count=64 of=one status=none && same one copy
 }
 it "... though only the one is copied" hash_beside_one
+# Or by its own node.
+hash_beside_node()
+{
+	local d n
+	disk disk gpt && printf 'verity\0\0\1\0\0\0\1\0\0\0' | dd of=disk bs=1M seek=162 conv=notrunc status=none && loop disk || return
+	d=$dev
+	for n in 1 4; do
+		"$tools/part" del "$d" $n 2>/dev/null
+		undo "$tools/part" del "$d" $n
+	done
+	"$tools/part" add "$d" 1 2048 $((64 * 2048)) && until_true 20 test -b "${d}p1" &&
+	    exits 0 "$pardd" if="${d}p1" of=one used=only && told "$without" &&
+	    "$tools/part" add "$d" 4 $((162 * 2048)) 2048 && until_true 20 test -b "${d}p4" &&
+	    exits 0 "$pardd" if="${d}p1" of=one used=only && says "${d#/dev/}p4 may have digests .*copied whole\$" && cmp -n 64M one "${d}p1"
+}
+it "... by its own node" hash_beside_node
 # behind SIZE BYTES MKFS...: something right behind its last sector
 behind()
 {

@@ -7,6 +7,7 @@
 #include <bsd/string.h>
 #include <bsd/sys/endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,8 +15,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/param.h>
+#include <unistd.h>
 
 #include "base/number.h"
+#include "disk/disk.h"
 #include "part/parts.h"
 
 /*
@@ -564,6 +567,45 @@ doubt_trees(struct used *u, const struct plan *p, const struct parts *t)
 	}
 }
 
+/* Whether a partition begins with a hash tree; what cannot be read may. */
+static bool
+node_has_tree(const struct disk_part *part)
+{
+	static const char tree[8] = "verity";
+	char path[300], head[sizeof(tree)];
+	bool is = false;
+	int fd;
+
+	if (!disk_path(part->node, part->name, path, sizeof(path)))
+		return false;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)		/* EACCES: after the copy, when confined */
+		return errno != EACCES && errno != ENOENT;
+	is = pread(fd, head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head, tree, sizeof(tree)) == 0;
+	close(fd);
+	return is;
+}
+
+/* A source that is a partition by its own node: the same for those beside. */
+static void
+doubt_beside(struct used *u, const struct plan *p)
+{
+	struct disk_part *part = NULL;
+	struct disk d;
+	size_t n = 0, i, k;
+
+	if (!endpoint_disk(p->src, &d) || d.partition == 0 ||
+	    disk_parts(d.whole, &part, &n) != 0)
+		return;
+	for (k = 0; k < n; k++)
+		for (i = 0; part[k].node != d.node && i < u->n &&
+		    node_has_tree(&part[k]); i++)
+			used_whole(&u->fs[i], "%s may have digests of its free "
+			    "blocks (dm-verity)", part[k].name);
+	free(part);
+}
+
 /* Find out what to examine.  Returns 0 or an errno value. */
 static int
 used_survey_parts(struct used *u, struct look *l)
@@ -586,6 +628,7 @@ used_survey_parts(struct used *u, struct look *l)
 			doubt_table(u, p);
 		doubt_spans(u, &t);
 		doubt_trees(u, p, &t);
+		doubt_beside(u, p);
 		if (gpt)
 			err = doubt_mbr(u, l, t.sector);
 		if (gpt && err == 0)
