@@ -59,3 +59,39 @@ apart()
 it "flushes a file by each descriptor that has written to it" apart oflag=direct
 it "... when it is written through the page cache" apart
 it "... while the map is saved" apart oflag=direct map=map
+
+# samples STATUS BYTES WORD...: a copy of so many MiB onto a device that does so
+samples()
+{
+	local status=$1 mib=$2
+	shift 2
+	head -c "${mib}M" /dev/urandom >src && rm -f behind && truncate -s "${mib}M" behind && lies direct "$@" &&
+	    exits "$status" "$pardd" if=src of=it conv=notrunc verify=sample
+}
+healthy()
+{
+	samples 0 "$1" && says '^pardd: complete, flushed, sampled$' && cmp src behind
+}
+wraps()
+{
+	samples 14 64 wrap=$(($1 << 20)) && says "reads back what belongs .* behind: a counterfeit or worn-out device$"
+}
+drops()
+{
+	samples 14 64 drop=$(($1 << 20)) && says 'NOT complete: .* of it are not what was written there$'
+}
+it "verify=sample calls a healthy device sampled, never verified" healthy 64
+it "... and one that is read as a whole" healthy 3
+it "... and an empty copy" healthy 0
+it "verify=sample finds a device that begins again at a half" wraps 32
+it "... and after 63 of 64" wraps 63
+it "... and at a sixteenth" wraps 4
+it "verify=sample finds a device that keeps no more than a half" drops 32
+it "... or all but the last 64th" drops 63
+told_of_samples()
+{
+	head -c 64M /dev/urandom >src && rm -f behind && truncate -s 64M behind && lies direct wrap=33554432 &&
+	    exits 14 "$pardd" if=src of=it conv=notrunc verify=sample json=j &&
+	    jq -e 'select(.event == "result") | .verified == false and (.mismatch | length) > 0' j
+}
+it "has it in JSON" told_of_samples

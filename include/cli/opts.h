@@ -95,6 +95,7 @@ enum verify_word {		/* of verify= */
 	VERIFY_AFTER = 1 << 0,
 	VERIFY_STREAM = 1 << 1,
 	VERIFY_SOURCE = 1 << 2,
+	VERIFY_SAMPLE = 1 << 3,
 };
 
 enum decode {			/* of decode= */

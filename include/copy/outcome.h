@@ -112,6 +112,8 @@ struct result {			/* the outcome for one target */
 	struct map	 differ;	/* BAD: is not what it should be */
 	bool		 unread;	/* verify=: some cannot be read back */
 	bool		 proven;	/* all was checked against digests */
+	int64_t		 before;	/* verify=sample: what was read belongs
+					 * so many bytes before; or 0 */
 	bool		 flushed;
 	bool		 stale;		/* the kernel keeps old partitions */
 };

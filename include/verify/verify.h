@@ -21,6 +21,8 @@ struct checked {		/* of one target */
 	atomic_uint_fast64_t first;	/* first byte that differed, or
 					 * NOWHERE */
 	atomic_bool	 unread;	/* some could not be read back */
+	atomic_uint_fast64_t before;	/* what was read belongs so many bytes
+					 * before or, negative, behind; or 0 */
 	bool		 told;		/* main thread: "first" was reported */
 };
 
@@ -31,7 +33,11 @@ struct verify {
 	atomic_uint_fast64_t read;	/* bytes read back in this pass */
 	atomic_uint_fast64_t masked;	/* bytes that were left out */
 	atomic_uint_fast64_t mended;	/* bytes that are right, and were not */
-	bool		 done;		/* lead: everything was checked */
+	size_t		*sample;	/* lead: of verify=sample, the entries
+					 * to check, in order; or NULL */
+	size_t		 samples;	/* lead: their number */
+	uint64_t	 wanted;	/* lead: bytes to check */
+	bool		 done;		/* lead: all of these were checked */
 	pthread_mutex_t	 lock;		/* s: of verify=stream */
 	size_t		 low;		/* s: entries below are written */
 	size_t		 ready;		/* s: ... and flushed */

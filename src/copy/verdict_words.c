@@ -10,6 +10,7 @@
 #include <sys/param.h>
 
 #include "base/libc.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "copy/ranges.h"
 #include "copy/rest.h"
@@ -26,6 +27,7 @@ struct words {
 	const struct verdict *v;
 	bool		 named;		/* the target was named before */
 	bool		 unread;	/* some of it cannot be read back */
+	int64_t		 before;	/* as in struct result */
 	size_t		 n;
 	char		 text[12 << 10];
 };
@@ -92,6 +94,20 @@ words_of_longer(struct words *w)
 		    " iflag=count_bytes");
 }
 
+/* What was read was written, but elsewhere. */
+static void
+words_of_alias(struct words *w)
+{
+	char si[32];
+
+	if (w->before != 0)
+		words_add(w, "; it reads back what belongs %s %s: a "
+		    "counterfeit or worn-out device", number_si(si, sizeof(si),
+		    w->before < 0 ? -(double)w->before :
+		    (double)w->before), w->before > 0 ? "before" :
+		    "behind");
+}
+
 static void
 words_of_differing(struct words *w, const struct reason *r)
 {
@@ -104,10 +120,11 @@ words_of_differing(struct words *w, const struct reason *r)
 	else
 		words_add(w, "NOT as in %s: ", p->opts->manifest);
 	words_add_ranges(w, r);
-	if (p->opts->verify != 0)
+	if (p->opts->verify != 0) {
 		words_add(w, " of %s %sare not what was written there",
 		    p->dst->name, w->unread ? "cannot be read back, or " : "");
-	else if (p->work != WORK_CHECK)
+		words_of_alias(w);
+	} else if (p->work != WORK_CHECK)
 		words_add(w, " differ%s%s%s", longer == NULL ? "" : ", and ",
 		    longer == NULL ? "" : longer->name, longer == NULL ? "" :
 		    " is longer");
@@ -435,7 +452,8 @@ words_complete(struct words *w)
 	else
 		words_add(w, "%s%s", !p->dst->is.durable ? "nothing to flush" :
 		    o->sync != 0 ? "flushed" : "not flushed", o->verify != 0 &&
-		    (o->sync != 0 || !p->dst->is.durable) ? ", verified" : "");
+		    (o->sync != 0 || !p->dst->is.durable) ? (o->verify &
+		    VERIFY_SAMPLE) != 0 ? ", sampled" : ", verified" : "");
 	if (p->dst->is.durable && o->sync != 0 && clone_table_moves(p))
 		words_add(w, ", table moved");
 	if (p->opts->rest != 0 && rest_length(p) > 0)
@@ -473,6 +491,7 @@ words_of_target(struct words *w, const struct plan *p, struct outcome *out,
 	w->v = &out->target[i].verdict;
 	w->named = named;
 	w->unread = out->target[i].unread;
+	w->before = out->target[i].before;
 	w->n = 0;
 	w->text[0] = '\0';
 	first = verdict_from(w->v, WHY_LEFT);

@@ -254,17 +254,17 @@ list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 	map_free(&any);
 }
 
-/* Whether a target was read back, and holds what was written. */
+/* Whether all of a target was read back, and holds what was written. */
 static bool
-result_verified(struct result *r)
+result_verified(const struct opts *o, struct result *r)
 {
-	return r->proven && (!r->differ.ready ||
-	    map_totals(&r->differ).bad == 0);
+	return r->proven && (o->verify & VERIFY_SAMPLE) == 0 &&
+	    (!r->differ.ready || map_totals(&r->differ).bad == 0);
 }
 
 /* What is so of the run if it is so of each target. */
 static void
-result_of_all(struct ending *e, struct outcome *out)
+result_of_all(struct ending *e, const struct opts *o, struct outcome *out)
 {
 	unsigned i;
 
@@ -272,7 +272,7 @@ result_of_all(struct ending *e, struct outcome *out)
 	e->why = &out->target[0].verdict;
 	for (i = 0; i < out->targets; i++) {
 		e->flushed &= out->target[i].flushed;
-		e->verified &= result_verified(&out->target[i]);
+		e->verified &= result_verified(o, &out->target[i]);
 		if (e->why->n == 0)
 			e->why = &out->target[i].verdict;
 	}
@@ -299,7 +299,7 @@ judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
 		    "reasons", result_reasons(&one->verdict),
 		    "bytes_written", value_count(tee_written(p->dst, i)),
 		    "flushed", one->flushed, "verified",
-		    result_verified(one),
+		    result_verified(p->opts, one),
 		    "mismatch", out->abandoned ? json_array() :
 		    result_mismatch(plan_each(p, i), &one->differ)));
 		json_decref(o);
@@ -316,7 +316,7 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 		.damage = &out->damage, .hash = p->hash,
 		.confined = p->confined };
 
-	result_of_all(&e, out);
+	result_of_all(&e, p->opts, out);
 	if (ev->json.fd >= 0 || ev->log.fd >= 0)
 		verdict_words(&v, p, out);
 	list_mismatch(ev, p, out);

@@ -54,15 +54,18 @@ static void
 tally_verify(struct job *job, struct tally *t)
 {
 	bool after = (job->p->opts->verify & VERIFY_STREAM) == 0;
+	bool sample = (job->p->opts->verify & VERIFY_SAMPLE) != 0;
 
 	t->verified = verify_right(job);
 	t->mended = job->verify->mended;
 	t->differing = verify_differing(job);
-	t->twice = t->whole > 0;
+	t->twice = t->whole > 0 && !sample;
 	t->other = after ? 0 : t->verified;
 	if (t->phase != PHASE_VERIFYING && t->phase != PHASE_REPAIRING)
 		return;
-	t->other = t->whole;
+	t->other = sample ? 0 : t->whole;
+	if (sample)
+		t->whole = job->verify->wanted;
 	if (t->whole == 0)
 		t->whole = t->passed;
 	t->passed = after ? job->verify->read : t->verified;

@@ -35,6 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/number.h"
@@ -267,6 +268,31 @@ check_narrow(struct worker *w, const struct check *c, const unsigned char *has,
 		set_differing(w, &v->target[0].differ, c);
 }
 
+/*
+ * verify=sample: look for what was read among what was written, because that is
+ * what a device with less room than it pretends to have does.
+ */
+static void
+check_find(struct worker *w, struct checked *of, const struct check *c,
+    const unsigned char *has)
+{
+	struct verify *v = w->job->verify;
+	struct digest d;
+	struct check other;
+	size_t i;
+
+	if (v->sample == NULL || of->before != 0 ||
+	    !digest_of(v->digests.by, has, (size_t)c->len, &d))
+		return;
+	for (i = 0; digest_table_at(&v->digests, i, &other); i++)
+		if (other.len == c->len && other.off != c->off &&
+		    other.state != CHECK_NONE && digest_same(&d,
+		    &other.digest)) {
+			of->before = c->off - other.off;
+			return;
+		}
+}
+
 /* Record a chunk that differs, or cannot be read back. */
 static void
 check_differs(struct worker *w, size_t i, const struct check *c,
@@ -278,6 +304,8 @@ check_differs(struct worker *w, size_t i, const struct check *c,
 	struct seg s;
 
 	set_differing(w, &of->differ, c);
+	if (back->err == 0 && back->done == c->len)
+		check_find(w, of, c, has);
 	check_narrow(w, c, has, back);
 	if (map_next(&of->differ, c->off, BAD, &s))
 		atomic_compare_exchange_strong(&of->first, &nowhere, s.off);
@@ -372,11 +400,14 @@ check_early(const struct job *job)
 }
 
 static void
-target_differs(struct worker *w, struct checked *of, const struct check *c)
+target_differs(struct worker *w, struct checked *of, const struct check *c,
+    const unsigned char *has)
 {
 	uint_fast64_t nowhere = NOWHERE;
 
 	set_differing(w, &of->differ, c);
+	if (has != NULL)
+		check_find(w, of, c, has);
 	atomic_compare_exchange_strong(&of->first, &nowhere, c->off);
 }
 
@@ -402,7 +433,7 @@ check_target(struct worker *w, unsigned target, const struct check *c,
 	if (has == NULL)
 		of->unread = true;
 	if (has == NULL || !is_right(w, c, has, masked, by)) {
-		target_differs(w, of, c);
+		target_differs(w, of, c, has);
 		return false;
 	}
 	check_mended(w, &of->differ, c);
@@ -495,6 +526,10 @@ verify_check_next(struct worker *w)
 	size_t i = v->next++;
 	struct check c;
 
+	if (v->sample != NULL && i >= v->samples)
+		return false;
+	if (v->sample != NULL)
+		i = v->sample[i];
 	if (w->job->stop || !digest_table_at(&v->digests, i, &c))
 		return false;
 	return c.state == CHECK_RIGHT || c.state == CHECK_DIFFERS ||
@@ -598,6 +633,8 @@ enum {
 	LOTS = 16,		/* at least, so that little is left at the
 				 * end */
 	LAG = 256 << 20,	/* bytes */
+	SAMPLES = 128,		/* chunks of verify=sample, at most, */
+	SAMPLES_LEAST = 32,	/* and of a small copy */
 };
 
 static const double beat = 1.0;	/* seconds */
@@ -651,6 +688,7 @@ verify_free(struct verify *v)
 	if (v == NULL)
 		return;
 	digest_table_free(&v->digests);
+	free(v->sample);
 	for (i = 0; i < v->targets; i++)
 		map_free(&v->target[i].differ);
 	pthread_mutex_destroy(&v->lock);
@@ -692,7 +730,7 @@ verify_proven(struct job *job, unsigned target)
 
 	return v->done && tee_dropped(job->p->dst, target) == NULL &&
 	    (map_totals(&of->differ).bad > 0 || of->right + v->masked ==
-	    round_up(map_totals(&job->map).end, job->p->pad));
+	    v->wanted);
 }
 
 void
@@ -704,11 +742,62 @@ verify_results(struct job *job, struct result *target)
 	for (i = 0; i < v->targets; i++) {
 		target[i].unread = v->target[i].unread;
 		target[i].proven = verify_proven(job, i);
+		target[i].before = (int64_t)v->target[i].before;
 		map_take(&target[i].differ, &v->target[i].differ);
 	}
 }
 
 /* ----------------------------------------------------------- after the copy */
+
+static int
+verify_by_place(const void *a, const void *b)
+{
+	const size_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * verify=sample: both ends; both sides of each power of two, because a device
+ * that pretends to be larger keeps one of them where the other belongs; and
+ * places by chance, so that about 1 % is read.  In order, so that the oldest
+ * come first, which no cache has.  Returns 0 or ENOMEM.
+ */
+static int
+verify_choose(struct verify *v)
+{
+	size_t n = digest_table_count(&v->digests), i = 0, j, k;
+	size_t most = MIN(n, MIN(MAX(n / 100, SAMPLES_LEAST), SAMPLES));
+	struct check c;
+	uint32_t dice;
+	uint64_t at;
+
+	v->sample = calloc(SAMPLES, sizeof(*v->sample));
+	if (v->sample == NULL)
+		return ENOMEM;
+	if (n > most && most > 0) {
+		v->sample[i++] = 0;
+		v->sample[i++] = n - 1;
+		for (at = v->digests.chunk; at < v->digests.end &&
+		    i + 1 < SAMPLES; at *= 2) {
+			v->sample[i++] = (size_t)((at - 1) / v->digests.chunk);
+			v->sample[i++] = (size_t)(at / v->digests.chunk);
+		}
+	}
+	for (; i < most; i++)
+		v->sample[i] = n == most ? i :
+		    getrandom(&dice, sizeof(dice), 0) == sizeof(dice) ?
+		    dice % n : i * n / most;
+	qsort(v->sample, i, sizeof(*v->sample), verify_by_place);
+	for (v->wanted = 0, j = k = 0; k < i; k++)
+		if ((k == 0 || v->sample[k] != v->sample[j - 1]) &&
+		    digest_table_at(&v->digests, v->sample[k], &c)) {
+			v->sample[j++] = v->sample[k];
+			v->wanted += c.len;
+		}
+	v->samples = j;
+	return 0;
+}
 
 static void
 verify_pass(struct job *job, const struct task *task)
@@ -744,14 +833,19 @@ verify_run(struct job *job)
 	static const struct task repairing = { .phase = PHASE_REPAIRING,
 		.step = verify_mend_next };
 	struct verify *v = job->verify;
-	int64_t left = job->p->dst->is.zoned ? 0 : job->p->opts->mends;
+	bool sample = (job->p->opts->verify & VERIFY_SAMPLE) != 0;
+	int64_t left = job->p->dst->is.zoned || sample ? 0 :
+	    job->p->opts->mends;
 	uint64_t end = round_up(map_totals(&job->map).end, job->p->pad);
 	struct fault f;
 	int err;
 
 	if (!verify_worthwhile(job))
 		return;
+	v->wanted = end;
 	err = digest_table_end(&v->digests, end);
+	if (err == 0 && sample)
+		err = verify_choose(v);
 	if (err != 0) {
 		fault_errno(&f, err, "the digests of the copy");
 		job_fail(job, &f);

@@ -11,6 +11,8 @@
  *	back		the kernel writes it back later
  *	apart		data written by an open file is flushed only by that
  *			one; else its close fails
+ *	wrap=N		what is beyond N bytes is kept at the start again
+ *	drop=N		what is written beyond N bytes is not kept
  *	OP:N:ERRNO	the Nth request of this kind fails: read, write, sync,
  *			close; look, counted from the first write on
  *	OP:N+:ERRNO	and all later ones
@@ -37,7 +39,7 @@ static struct rule {
 	int	 err;
 } rules[RULES];
 static size_t nrules;
-static long long size = -1;
+static long long size = -1, wrap, drop;
 static bool direct, back, apart, written;
 static bool unflushed[FILES];		/* of each open file */
 static uint64_t files;
@@ -111,12 +113,18 @@ open_file(const struct fuse_in_header *in)
 	reply(in, 0, &out, sizeof(out));
 }
 
+static off_t
+place(uint64_t offset)
+{
+	return (off_t)(wrap > 0 ? offset % (uint64_t)wrap : offset);
+}
+
 static void
 read_some(const struct fuse_in_header *in, const struct fuse_read_in *arg)
 {
 	static char buf[ROOM];
 	ssize_t n = pread(file, buf, arg->size < MOST ? arg->size : MOST,
-	    (off_t)arg->offset);
+	    place(arg->offset));
 
 	reply(in, n < 0 ? errno : 0, buf, n < 0 ? 0 : (size_t)n);
 }
@@ -124,7 +132,9 @@ read_some(const struct fuse_in_header *in, const struct fuse_read_in *arg)
 static void
 write_some(const struct fuse_in_header *in, const struct fuse_write_in *arg)
 {
-	ssize_t n = pwrite(file, arg + 1, arg->size, (off_t)arg->offset);
+	ssize_t n = drop > 0 && (long long)arg->offset >= drop ?
+	    (ssize_t)arg->size : pwrite(file, arg + 1, arg->size,
+	    place(arg->offset));
 	struct fuse_write_out out = { .size = (uint32_t)n };
 
 	unflushed[arg->fh % FILES] = apart;
@@ -230,7 +240,9 @@ main(int argc, char **argv)
 			back = true;
 		else if (strcmp(argv[i], "apart") == 0)
 			apart = true;
-		else if (sscanf(argv[i], "size=%lld", &size) != 1)
+		else if (sscanf(argv[i], "size=%lld", &size) != 1 &&
+		    sscanf(argv[i], "wrap=%lld", &wrap) != 1 &&
+		    sscanf(argv[i], "drop=%lld", &drop) != 1)
 			rule(argv[i]);
 	file = open(argv[1], O_RDWR);
 	if (file < 0)

@@ -130,7 +130,7 @@ def rules:
 		table: (.table | maybe(word(["fix", "new"]))),
 		coe: (.coe | flag), retries: (.retries | count),
 		sync: (.sync | flag), compare: (.compare | flag),
-		verify: (.verify | maybe(word(["1", "stream", "source"]))),
+		verify: (.verify | maybe(word(["1", "sample", "stream", "source"]))),
 		dry_run: (.dry_run | flag),
 		used: (.used | maybe(word(["only", "first", "meta"]))),
 		bytes_free: (.bytes_free | maybe(count)),
