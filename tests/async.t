@@ -218,7 +218,7 @@ full()
 {
 	disks 24M && "$blocks" make src 24M && mkdir mnt && undo umount "$PWD/mnt" &&
 	    mount -t tmpfs -o size=30M tmpfs mnt && "$blocks" make mnt/other 20M &&
-	    exits 78 "$pardd" if="$a" of=mnt/dst engine=async && does_not_say '^pardd: complete'
+	    exits 78 "$pardd" if="$a" of=mnt/dst engine=async force=room && does_not_say '^pardd: complete'
 }
 # The first of it has been written.
 reached()

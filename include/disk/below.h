@@ -29,8 +29,7 @@ struct below_place {		/* where the first "end" bytes lie */
 	uint64_t end;
 	bool	 known;
 	bool	 members;	/* these are all of those of dm devices */
-	uint64_t exact, plain;	/* numbers, with and without the tables of the
-				 * device mapper */
+	uint64_t places;	/* a number for all of them */
 };
 
 /*

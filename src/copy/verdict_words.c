@@ -29,7 +29,7 @@ struct words {
 	bool		 unread;	/* some of it cannot be read back */
 	int64_t		 before;	/* as in struct result */
 	size_t		 n;
-	char		 text[12 << 10];
+	char		 text[4 << 10];
 };
 
 static void __attribute__((format(printf, 2, 3)))

@@ -195,12 +195,11 @@ below_locate(dev_t node, uint64_t end, struct below_place *at)
 	at->known = stack_of_node(&s, node, end, STACK_TABLES) && s.err == 0;
 	for (p = s.at; p < s.at + s.n; p++)
 		at->members = at->members && !p->somewhere;
-	at->exact = places_sum(&s, false);
 	stack_end(&s);
 	if (at->known) {
 		(void)stack_of_node(&s, node, end, 0);
 		at->known = s.err == 0;
-		at->plain = places_sum(&s, at->members);
+		at->places = places_sum(&s, at->members);
 		stack_end(&s);
 	}
 }
@@ -217,7 +216,7 @@ below_elsewhere(dev_t node, const struct below_place *was)
 	stack_add(&s, (struct stack_place){ .dev = node, .to = was->end });
 	stack_down(&s);
 	errno = sysfs_unasked(s.err);
-	is = errno != 0 ? -1 : places_sum(&s, was->members) != was->plain;
+	is = errno != 0 ? -1 : places_sum(&s, was->members) != was->places;
 	stack_end(&s);
 	return is;
 }

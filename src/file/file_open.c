@@ -263,7 +263,7 @@ file_check_medium(const struct endpoint *ep, const struct file *was,
 	if (file->medium != was->medium || ep->geo.size != size)
 		return fault_set(f, STATUS_REFUSED, "%s: the medium was "
 		    "changed since it was looked at", ep->name);
-	if (file->place.exact != was->place.exact)
+	if (below_elsewhere(ep->id.node, &was->place) > 0)
 		return fault_set(f, STATUS_REFUSED, "%s: it begins at another "
 		    "byte of what lies below it than when it was looked at, or "
 		    "lies on something else", ep->name);

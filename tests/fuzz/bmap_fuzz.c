@@ -33,7 +33,7 @@ sound(const struct bmap *m)
 	uint64_t before = 0;
 	size_t i;
 
-	if (m->algorithm == NULL || m->block == 0 || m->size > INT64_MAX)
+	if (m->block == 0 || m->size > INT64_MAX)
 		abort();
 	for (i = 0; i < m->n; before = m->range[i].off + m->range[i].len, i++)
 		if (m->range[i].off < before || m->range[i].len == 0 ||
