@@ -364,7 +364,8 @@ read_words(struct opts *o, struct fault *f)
 			ended = true;
 			continue;
 		}
-		if (!ended && opts_subject(o, arg, o->argv[i + 1])) {
+		if (!ended && opts_subject(o, arg, i + 1 < o->argc ?
+		    o->argv[i + 1] : NULL)) {
 			i++;
 			continue;
 		}

@@ -84,14 +84,26 @@ is_mount_of(const struct mount *m, dev_t dev, ino_t ino)
 	    filesystem_has(m->source, dev))));
 }
 
+/* Whether a row is of a kind that mounts files; quick, as each copy asks. */
+static bool
+row_may_be_file(const char *row)
+{
+	const char *at = row;
+
+	for (; (at = strchr(at, '-')) != NULL; at++)
+		if (at > row && (strncmp(at - 1, " - fuse", 7) == 0 ||
+		    strncmp(at - 1, " - erofs ", 9) == 0))
+			return true;
+	return false;
+}
+
 static bool
 mount_row(char *row, dev_t dev, ino_t ino, struct usage *use)
 {
 	struct mount m;
 
-	if (ino != 0 && strstr(row, " - fuse") == NULL &&
-	    strstr(row, " - erofs ") == NULL)
-		return false;		/* soon: each copy asks this */
+	if (ino != 0 && !row_may_be_file(row))
+		return false;
 	if (!table_mount(row, &m))
 		return false;
 	table_unescape(m.source);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/libc.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "base/status.h"

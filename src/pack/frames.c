@@ -77,8 +77,7 @@ walk_on(struct walk *w, uint64_t bytes)
 static bool
 walk_blocks(struct walk *w, bool lz4, size_t each, size_t behind)
 {
-	uint64_t size;
-	unsigned long head;
+	uint64_t size, head;
 	bool last = false;
 
 	while (!last) {

@@ -135,7 +135,7 @@ enum {				/* an MBR */
 };
 
 /* Copy it as a whole, for this reason.  Returns -1. */
-static int
+static int __attribute__((format(printf, 2, 3)))
 used_whole(struct used_fs *fs, const char *fmt, ...)
 {
 	va_list ap;

@@ -35,12 +35,22 @@ prepare_source()
 	blockdev --flushbufs "$1"
 }
 
+# writable: the kernel, which may have read the table while the disks were
+# write-protected, asks them again
+writable()
+{
+	local ro
+	for ro in /sys/block/sd*/ro; do
+		[[ $(<"$ro") = 0 ]] || echo 1 >"${ro%ro}device/rescan"
+	done
+}
 no_faults()
 {
 	knob opts 0
 	knob every_nth 0
 	wait_for 5 knob delay 0 2>/dev/null	# not while commands are under way
 	knob wp 0
+	writable
 	knob medium_error_count 1
 }
 
