@@ -1,6 +1,9 @@
 /*
  * The name of a Ceph image, in the form of QEMU.
  */
+#include "config.h"
+
+#ifdef HAVE_LIBRBD
 #include "rbd_image.h"
 
 #include <stdbool.h>
@@ -129,3 +132,5 @@ rbd_name_free(struct rbd_name *n)
 	free(n->text);
 	n->text = NULL;
 }
+
+#endif

@@ -45,15 +45,16 @@ table_write_add(struct making *m, unsigned step, uint64_t at, uint64_t len)
 {
 	struct table_write *w = &m->to->write[m->to->n];
 
-	if (m->to->n == TABLE_WRITES || (w->data = page_alloc(len)) == NULL) {
+	if (m->to->n == TABLE_WRITES ||
+	    (w->data = page_alloc((size_t)len)) == NULL) {
 		fault_errno(m->f, ENOMEM, "%s: its partition table",
 		    m->dst->name);
 		return NULL;
 	}
-	memset(w->data, 0, len);
+	memset(w->data, 0, (size_t)len);
 	w->step = step;
 	w->at = at;
-	w->len = len;
+	w->len = (size_t)len;
 	m->to->n++;
 	return w->data;
 }
@@ -155,7 +156,8 @@ gpt_entries(struct making *m, const struct plan_gpt *g)
 	static const unsigned char none[GUID];
 	const struct gpt *from = &m->src->gpt;
 	uint32_t each = le32dec(from->header + H_EACH);
-	unsigned char *all = page_alloc(round_up(from->size, SECTOR_MOST)), *e;
+	size_t room = (size_t)round_up(from->size, SECTOR_MOST);
+	unsigned char *all = page_alloc(room), *e;
 	uint64_t first, last, number;
 	int failed = 0;
 
@@ -164,7 +166,7 @@ gpt_entries(struct making *m, const struct plan_gpt *g)
 		    m->dst->name);
 		return NULL;
 	}
-	memset(all, 0, round_up(from->size, SECTOR_MOST));
+	memset(all, 0, room);
 	memcpy(all, from->entries, from->size);
 	for (e = all; failed == 0 && e < all + from->size; e += each) {
 		if (memcmp(e + E_TYPE, none, GUID) == 0)
@@ -567,9 +569,10 @@ table_check(const struct clone_table *t, struct endpoint *dst, struct fault *f)
 		const struct table_write *w = &t->write[i];
 		struct table_write whole = { .at = w->at - w->at %
 			back.geo.io_align };
-		size_t before = w->at - whole.at;
+		size_t before = (size_t)(w->at - whole.at);
 
-		whole.len = round_up(before + w->len, back.geo.io_align);
+		whole.len = (size_t)round_up(before + w->len,
+		    back.geo.io_align);
 		buf = page_alloc(whole.len);
 		failed = buf == NULL ? fault_errno(f, ENOMEM, "%s: reading "
 		    "back the partition table", dst->name) :

@@ -146,7 +146,8 @@ source_records_read(struct source_table *t, const struct view *v)
 		r->at = (first + next) * t->sector;
 		/* the rest of a larger sector of the target */
 		if (r->at >= t->size || !table_bytes(v, r->at, r->sector,
-		    MIN(sizeof(r->sector), t->size - r->at)) ||
+		    (size_t)MIN(sizeof(r->sector),
+		    t->size - r->at)) ||
 		    r->sector[510] != 0x55 || r->sector[511] != 0xaa)
 			return false;
 		link = boot_link(r->sector);
@@ -174,7 +175,7 @@ source_table_look(struct source_table *t, const struct view *v,
 		return source_refused(t, t->parts.wrong, f);
 	if (t->parts.type[0] == '\0')
 		return source_refused(t, "it has no partition table", f);
-	if (!table_bytes(v, 0, t->mbr, MIN(sizeof(t->mbr), t->size)))
+	if (!table_bytes(v, 0, t->mbr, (size_t)MIN(sizeof(t->mbr), t->size)))
 		return source_refused(t, "its first sectors cannot be read", f);
 	if (strcmp(t->parts.type, "gpt") == 0) {
 		if (!source_gpt_read(t, v))

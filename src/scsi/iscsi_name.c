@@ -1,6 +1,9 @@
 /*
  * Names of iSCSI disks, in the form of libiscsi.
  */
+#include "config.h"
+
+#ifdef HAVE_LIBISCSI
 #include "iscsi_link.h"
 
 #include <stdbool.h>
@@ -118,3 +121,5 @@ iscsi_name(struct iscsi_name *n, const char *name, struct fault *f)
 	    "iscsi://[USER[%%PASSWORD]@]HOST[:PORT]/TARGET/LUN, such as "
 	    "iscsi://192.0.2.7/iqn.2026-11.org.example:disks/1", name);
 }
+
+#endif
