@@ -248,6 +248,48 @@ cut_short()
 	    exits 3 with_faults "on=$PWD/a op=read at=4194304+512 fail=EIO" "$pardd" if=a of="$dev" rest=zero engine=threads &&
 	    cmp -i $((8 << 20)) b old
 }
+# in_use WORDS...: a partition behind the copy is mounted; nothing is touched
+in_use()
+{
+	disk_of b 64M 512 && "$tools/part" add "$dev" 2 65536 32768 && until_true 20 test -b "$dev"p2 &&
+	    mke2fs -q -t ext4 "$dev"p2 && mkdir m && mount "$dev"p2 m || return
+	undo "$tools/part" del "$dev" 2
+	undo umount "$PWD/m"
+	head -c 1M /dev/urandom >a && sync "$dev" && cp b old && exits 101 "$pardd" if=a of="$dev" seek=2048 bs=512 "$@" &&
+	    says 'is mounted on' && cmp b old && exits 0 "$pardd" if=a of="$dev" seek=2048 bs=512
+}
+# what a boot loader has between the table and the first partition
+loader()
+{
+	whole a "$1" 40M && a=$dev && dd status=none if=/dev/urandom of="$a" bs=32K seek=1 count=31 conv=notrunc &&
+	    cloned "$a" b "$2" 64M table=fix && cmp -i 32768 -n $((31 * 32768)) "$a" "$dev" && table_like "$a" "$dev"
+}
+# ... and before a table that lies farther out
+table_apart()
+{
+	whole a 512 40M && a=$dev && sgdisk -j 1024 "$a" >said && sgdisk -v "$a" | grep -q 'No problems' &&
+	    dd status=none if=/dev/urandom of="$a" bs=8K seek=1 count=60 conv=notrunc && disk_of b 64M "$1" &&
+	    exits 0 "$pardd" if="$a" of="$dev" table=fix && complete && sync "$dev" && sgdisk -v "$dev" | grep -q 'No problems' &&
+	    cmp -i 8192 -n $((60 * 8192)) "$a" "$dev" && table_like "$a" "$dev"
+}
+not_from_there()
+{
+	whole a 512 40M && a=$dev && disk_of b 64M 512 && {
+		head -c 512 /dev/urandom
+		"$pardd" if="$a" table=fix 2>err
+		status=$?
+	} 1<>"$dev"
+	[[ $status = 1 ]] && says 'table= is for the clone' && cmp -i 512 -n 1M b /dev/zero
+}
+it "keeps what a boot loader has before the first partition" loader 512 4096
+it "... and on a disk with smaller sectors" loader 4096 512
+it "... and before a table that lies farther out" table_apart 512
+it "... also with larger sectors" table_apart 4096
+it "is for a target from its first byte on" not_from_there
+if command -v mke2fs >/dev/null; then
+	it "clears no partition behind the copy that is mounted" in_use rest=zero
+	it "... nor frees its blocks" in_use rest=trim
+fi
 it "tells what an older use has left behind the copy, and clears it with rest=zero" remains
 it "... but not what it writes itself, or where nothing is left" remains_not
 it "clears and moves the table in one run" both

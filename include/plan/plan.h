@@ -103,6 +103,12 @@ struct layout {			/* of an existing manifest */
 	bool		 all;		/* and exactly those are to be read */
 };
 
+/*
+ * The byte after the last one of the target that is written: by the copy, or
+ * behind it with rest= and table=.
+ */
+uint64_t plan_target_end(const struct plan *);
+
 /* The number of workers of the engine that was chosen. */
 static inline unsigned
 plan_workers(const struct plan *p)

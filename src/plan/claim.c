@@ -100,8 +100,7 @@ static int
 claim_device(struct claims *c, struct fault *f)
 {
 	const struct plan *p = c->plan;
-	struct range r = { p->dst_off, p->bounded ? p->dst_off +
-	    round_up(p->length, p->pad) : p->dst->lim.end };
+	struct range r = { p->dst_off, plan_target_end(p) };
 	struct disk d;
 
 	if (p->dst->is.remote)		/* this kernel may have it too */

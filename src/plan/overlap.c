@@ -138,10 +138,8 @@ same_export(const struct endpoint *a, const struct endpoint *b)
 static bool
 export_overlaps(const struct plan *p)
 {
-	uint64_t length = round_up(p->length, p->pad);
-
 	return same_export(p->src, p->dst) && (p->src->carrier != NULL ||
-	    (p->src_off < p->dst_off + length &&
+	    (p->src_off < plan_target_end(p) &&
 	    p->dst_off < p->src_off + p->length));
 }
 
@@ -168,7 +166,7 @@ places_read(const struct plan *p, bool on_disk, struct stack *all)
 static void
 places_written(const struct plan *p, struct stack *all)
 {
-	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
+	uint64_t at = p->dst_off, len = plan_target_end(p) - at;
 
 	if (p->truncate >= 0) {
 		at = (uint64_t)p->truncate;

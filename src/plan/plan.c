@@ -596,6 +596,18 @@ work_of(const struct opts *o)
 	return o->map != NULL ? WORK_RESCUE : WORK_COPY;
 }
 
+uint64_t
+plan_target_end(const struct plan *p)
+{
+	uint64_t end = p->bounded ? p->dst_off + round_up(p->length, p->pad) :
+	    p->dst->lim.end;
+
+	if ((p->opts->rest != 0 || p->opts->table != 0) &&
+	    p->dst->geo.size > 0 && (uint64_t)p->dst->geo.size > end)
+		end = (uint64_t)p->dst->geo.size;
+	return end;
+}
+
 int
 plan_make(struct plan *p, const struct opts *o, const struct layout *l,
     struct endpoint *src, struct endpoint *dst, struct fault *f)

@@ -255,8 +255,8 @@ static int
 out_of_order(const struct plan *p, struct fault *f)
 {
 	return p->length == 0 ? 0 : endpoint_check_range(p->dst, p->dst_off,
-	    p->bounded ? p->dst_off + round_up(p->length, p->pad) :
-	    UINT64_MAX, p->src, p->src_off, f);
+	    p->bounded ? plan_target_end(p) : UINT64_MAX, p->src, p->src_off,
+	    f);
 }
 
 static const char *

@@ -282,6 +282,7 @@ check_find(struct worker *w, struct checked *of, const struct check *c,
 	size_t i;
 
 	if (v->sample == NULL || of->before != 0 ||
+	    all_zero(has, (size_t)c->len) ||
 	    !digest_of(v->digests.by, has, (size_t)c->len, &d))
 		return;
 	for (i = 0; digest_table_at(&v->digests, i, &other); i++)
