@@ -79,6 +79,19 @@ table_convert(const struct making *m, uint64_t lba, uint64_t *to)
 	return true;
 }
 
+/* The same, rounded up; false: too far out. */
+static bool
+table_convert_up(const struct making *m, uint64_t lba, uint64_t *to)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(lba, (uint64_t)m->src->sector, &bytes) ||
+	    bytes > INT64_MAX)
+		return false;
+	*to = round_up(bytes, m->to->sector) / m->to->sector;
+	return true;
+}
+
 static int
 table_uneven(const struct making *m, uint64_t number)
 {
@@ -112,6 +125,8 @@ guid_fresh(struct making *m, unsigned char *to)
 
 struct plan_gpt {		/* in sectors of the target */
 	uint64_t entries, n;	/* where the first copy's begin; how many */
+	uint64_t start;		/* the first one behind the table, and behind
+				 * what the source's leaves there */
 	uint64_t first, last;	/* usable */
 	uint64_t backup;	/* header of the second copy; its entries come
 				 * before it */
@@ -131,14 +146,20 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 	/* they may lie farther out, to leave room for a boot loader */
 	if (le64dec(h + H_SELF) == 1 && entries > 2 &&
 	    !table_convert(m, entries, &g->entries))
-		g->entries = 2;
+		return table_uneven(m, 0);
 	if (le64dec(h + H_SELF) == 1 && same && entries >= 2)
 		g->entries = entries;
-	g->first = le64dec(h + H_FIRST);
-	if (!same)
-		g->first = round_up(g->first * m->src->sector, m->to->sector) /
-		    m->to->sector;
-	g->first = MAX(g->first, g->entries + g->n);
+	g->start = g->entries + g->n;
+	if (!same && g->entries == 2)
+		g->start = MAX(g->start, round_up(m->src->gpt.size + 2 *
+		    m->src->sector, m->to->sector) / m->to->sector);
+	if (same)
+		g->first = le64dec(h + H_FIRST);
+	else if (!table_convert_up(m, le64dec(h + H_FIRST), &g->first))
+		return table_too_small(m, 0, UINT64_MAX);
+	g->first = MAX(g->first, g->start);
+	if (g->first > sectors)
+		return table_too_small(m, 0, UINT64_MAX);
 	if (sectors < g->first + g->n + 2)
 		return table_too_small(m, 0, (g->first + g->n + 2) *
 		    m->to->sector);
@@ -181,13 +202,12 @@ gpt_entries(struct making *m, const struct plan_gpt *g)
 		else if (last - 1 > g->last)
 			failed = table_too_small(m, number, (last + g->n + 1) *
 			    m->to->sector);
-		else if (first < 2 || (first < g->entries + g->n &&
-		    last > g->entries))
+		else if (first < 2 || (first < g->start && last > g->entries))
 			failed = fault_set(m->f, STATUS_REFUSED, "%s: "
 			    "partition %llu begins where the table of %s needs "
 			    "the first %llu sectors of %u bytes", m->src->name,
 			    (ull)number, m->dst->name,
-			    (ull)(g->entries + g->n), m->to->sector);
+			    (ull)g->start, m->to->sector);
 		le64enc(e + E_FIRST, first);
 		le64enc(e + E_LAST, last - 1);
 		if (failed == 0 && m->fresh)
@@ -253,65 +273,82 @@ gpt_guard(struct making *m, unsigned char *mbr)
 static int
 gpt_clear(struct making *m, const struct plan_gpt *g)
 {
-	uint64_t len = round_up(m->src->gpt.size + m->src->sector,
-	    m->to->sector);
-	uint64_t to = m->src->size - m->src->size % m->src->sector, from, end;
+	uint32_t is = m->to->sector;
+	uint64_t from = m->src->backup - m->src->backup % is;
+	uint64_t end = MIN(round_up(m->src->size - m->src->size %
+	    m->src->sector, is), (g->backup - g->n) * is);
 	size_t i;
 
-	from = to > len ? to - len : 0;
-	from -= from % m->to->sector;
-	end = MIN(round_up(to, m->to->sector), (g->backup - g->n) *
-	    m->to->sector);
 	for (i = 0; i < m->src->parts.n; i++)
 		from = MAX(from, part_end(&m->src->parts.part[i]));
-	if (!m->src->backed || from < g->first * m->to->sector || from >= end)
+	if (m->src->backup == 0 || from < g->start * is || from >= end)
 		return 0;
 	return table_write_add(m, STEP_CLEAR, from, end - from) == NULL ? -1 :
 	    0;
 }
 
-/* Both copies, and the first sectors with the protective MBR. */
+/*
+ * The first sectors: the protective MBR, what a boot loader has behind it, and
+ * the header; then the entries, and zeros over what the source's have left.
+ */
+static int
+gpt_start(struct making *m, const struct plan_gpt *g, const unsigned char *guid,
+    const unsigned char *entries)
+{
+	uint32_t was = m->src->sector, is = m->to->sector;
+	unsigned char *at = table_write_add(m, STEP_START, 0, 2 * is), *all;
+	size_t old = g->entries == 2 ? is : was + SECTOR;
+
+	if (at == NULL)
+		return -1;
+	memcpy(at, m->src->mbr, is);
+	if (was < is)		/* the header was in the first sector */
+		memset(at + was, 0, old - was);
+	gpt_header(m, g, guid, entries, false, at + is);
+	all = table_write_add(m, STEP_START, g->entries * is,
+	    (g->start - g->entries) * is);
+	if (all == NULL)
+		return -1;
+	memcpy(all, entries, m->src->gpt.size);
+	if (was > is && g->entries > was / is &&
+	    table_write_add(m, STEP_CLEAR, was, is) == NULL)
+		return -1;
+	return gpt_guard(m, at);
+}
+
+/* Whether the source's table is that of the target as it is. */
+static bool
+gpt_fits(const struct making *m)
+{
+	const unsigned char *h = m->src->gpt.header;
+	const struct table_write *w = &m->to->write[1];
+
+	return m->to->sector == m->src->sector && m->src->twice &&
+	    memcmp(w->data, m->src->mbr, SECTOR) == 0 &&
+	    memcmp(w->data + m->to->sector, h, le32dec(h + H_SIZE)) == 0;
+}
+
+/* Both copies. */
 static int
 gpt_write(struct making *m, const struct plan_gpt *g,
     const unsigned char *entries)
 {
-	bool same = m->to->sector == m->src->sector;
-	/* what another sector size leaves is cleared at the same time */
-	uint64_t start = same ? g->entries + g->n : MAX(g->first, g->entries +
-	    g->n);
+	uint32_t is = m->to->sector;
 	unsigned char guid[GUID], *at;
 
 	memcpy(guid, m->src->gpt.header + H_GUID, GUID);
 	if (m->fresh && guid_fresh(m, guid) != 0)
 		return -1;
-	at = table_write_add(m, STEP_SPARE, (g->backup - g->n) * m->to->sector,
-	    (g->n + 1) * m->to->sector);
+	at = table_write_add(m, STEP_SPARE, (g->backup - g->n) * is,
+	    (g->n + 1) * is);
 	if (at == NULL)
 		return -1;
 	memcpy(at, entries, m->src->gpt.size);
-	gpt_header(m, g, guid, entries, true, at + g->n * m->to->sector);
-	if (same && g->entries > 2) {
-		at = table_write_add(m, STEP_START, g->entries *
-		    m->to->sector, g->n * m->to->sector);
-		if (at == NULL)
-			return -1;
-		memcpy(at, entries, m->src->gpt.size);
-		start = 2;
-	}
-	at = table_write_add(m, STEP_START, 0, start * m->to->sector);
-	if (at == NULL)
+	gpt_header(m, g, guid, entries, true, at + g->n * is);
+	if (gpt_start(m, g, guid, entries) != 0 || gpt_clear(m, g) != 0)
 		return -1;
-	memcpy(at, m->src->mbr, same ? m->to->sector : SECTOR);
-	gpt_header(m, g, guid, entries, false, at + m->to->sector);
-	if (start > g->entries)
-		memcpy(at + g->entries * m->to->sector, entries,
-		    m->src->gpt.size);
-	if (gpt_guard(m, at) != 0 || gpt_clear(m, g) != 0)
-		return -1;
-	if (same && m->src->twice && memcmp(at, m->src->mbr, SECTOR) == 0 &&
-	    memcmp(at + m->to->sector, m->src->gpt.header, le32dec(
-	    m->src->gpt.header + H_SIZE)) == 0)
-		table_writes_free(m->to);	/* it fits as it is */
+	if (gpt_fits(m))
+		table_writes_free(m->to);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "part/parts.h"
 
@@ -93,13 +94,18 @@ gpt_read(const struct view *v, uint64_t lba, uint32_t sector, struct gpt *g)
 static bool
 source_gpt_read(struct source_table *t, const struct view *v)
 {
-	uint64_t last = t->size / t->sector - 1;
+	uint64_t last = t->size / t->sector - 1, at;
 	bool first = gpt_read(v, 1, t->sector, &t->gpt);
 	struct gpt backup;
 
-	t->backed = gpt_read(v, last, t->sector, &backup);
-	if (!t->backed)
+	if (!gpt_read(v, last, t->sector, &backup))
 		return first;
+	/* its entries usually lie right before its header */
+	t->backup = last * t->sector;
+	at = le64dec(backup.header + H_ENTRIES);
+	if (at < last && last - at == round_up(backup.size, t->sector) /
+	    t->sector)
+		t->backup = at * t->sector;
 	if (!first) {
 		t->gpt = backup;
 		return true;

@@ -50,7 +50,8 @@ struct source_table {
 	struct parts parts;	/* for people, and to find it */
 	unsigned char mbr[SECTOR_MOST];	/* its first bytes */
 	struct gpt gpt;		/* entries NULL: an MBR only */
-	bool	 backed;	/* a valid backup is at the source's end, */
+	uint64_t backup;	/* byte of the valid backup at the source's end,
+				 * or 0: there is none; it is */
 	bool	 twice;		/* the same as the one at its start */
 	unsigned char (*boot)[SECTOR];	/* starts of its partitions */
 	struct record *record;	/* of logical partitions, in order */

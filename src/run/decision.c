@@ -109,7 +109,7 @@ decision_read_table(struct decision *d, struct fault *f)
 	if (p->opts->table == 0)
 		return 0;
 	if (p->src->is.streamed || p->dst->is.streamed || p->dst->is.zoned ||
-	    !endpoint_holds(p->dst))
+	    !endpoint_holds(p->dst) || p->src_off > 0 || p->dst_off > 0)
 		return fault_set(f, STATUS_USAGE, "table= is for the clone of "
 		    "a disk, or of its image, on a disk or in a file");
 	if (source_table_read(&d->source_table, p->src, f) != 0)
