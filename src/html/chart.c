@@ -9,7 +9,7 @@
  */
 #include "chart.h"
 
-#include <stdlib.h>
+#include <sys/param.h>
 
 #include "base/escape.h"
 #include "base/number.h"
@@ -256,37 +256,48 @@ chart_curve(const struct panel *pa, const struct columns *c, enum what what,
 	fputs("\"/>\n", pa->out);
 }
 
-static int
-by_rate(const void *a, const void *b)
+/* The greater rate of a column; 0 if it has no requests. */
+static double
+chart_rate(const struct columns *c, unsigned i)
 {
-	const double *x = a, *y = b;
+	double busy, wall;
 
-	return (*x > *y) - (*x < *y);
+	if (c->bin[i].requests == 0)
+		return 0;
+	busy = chart_value(&c->bin[i], BUSY_RATE);
+	wall = chart_value(&c->bin[i], WALL_RATE);
+	return wall > busy ? wall : busy;
+}
+
+/* How many columns have a rate above this. */
+static unsigned
+chart_above(const struct columns *c, double rate)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < c->n; i++)
+		n += chart_rate(c, i) > rate;
+	return n;
 }
 
 /*
- * The greatest of both rates; with "usual", the one that 95 % of the columns do
- * not exceed.  What waited in a queue looks much faster than any disk is.
+ * The rate that 95 % of the columns do not exceed, and the greatest.  What
+ * waited in a queue looks much faster than any disk is.
  */
 static double
-chart_greatest(const struct columns *c, bool usual)
+chart_usual(const struct columns *c, double *most)
 {
-	double v[COLUMNS], wall, most = 0;
-	unsigned i, n = 0;
+	double usual, rate;
+	unsigned i, few = chart_above(c, 0) / 20;
 
-	for (i = 0; i < c->n; i++) {
-		if (c->bin[i].requests == 0)
-			continue;
-		v[n] = chart_value(&c->bin[i], BUSY_RATE);
-		wall = chart_value(&c->bin[i], WALL_RATE);
-		v[n] = wall > v[n] ? wall : v[n];
-		most = v[n] > most ? v[n] : most;
-		n++;
+	for (*most = 0, i = 0; i < c->n; i++)
+		*most = MAX(*most, chart_rate(c, i));
+	for (usual = *most, i = 0; i < c->n; i++) {
+		rate = chart_rate(c, i);
+		if (rate > 0 && rate < usual && chart_above(c, rate) <= few)
+			usual = rate;
 	}
-	if (!usual || n == 0)
-		return most;
-	qsort(v, n, sizeof(v[0]), by_rate);
-	return v[(n - 1) * 95 / 100];
+	return usual;
 }
 
 /* Mark where requests failed: a bar below the upper edge. */
@@ -311,7 +322,7 @@ chart_bad(const struct panel *pa, const struct columns *c)
 static void
 draw_rates(struct panel *pa, const struct columns *c, const char *colour)
 {
-	double most = chart_greatest(c, false), usual = chart_greatest(c, true);
+	double most, usual = chart_usual(c, &most);
 	bool capped = most > 2 * usual && usual > 0;
 	double step, top = capped ? usual : most > 0 ? most : 1;
 	char style[80];
