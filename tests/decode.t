@@ -201,6 +201,59 @@ zips()
 }
 it "takes a zip with one file in it, and names those of another" zips
 
+skippable_behind()
+{
+	packed "$1" 100 && mv x y && printf '\x5a\x2a\x4d\x18\x03\0\0\0abc' >skip &&
+	    cat skip y skip skip >x && exits 0 "$pardd" if=x of=dst decode="$1" && unpacked "$1" || return
+	cat y skip y skip >x && cat image image >both && mv both image && rm dst &&
+	    exits 0 "$pardd" if=x of=dst decode="$1" && unpacked "$1"
+}
+it "... and behind" skippable_behind zst
+it "... of lz4, too" skippable_behind lz4
+
+# A block map says how long the image is; what is behind that counts.
+mapped()
+{
+	content image 100 && truncate -s 100K image && gzip -c image >good.gz
+	cat >map <<-'EOT'
+	<?xml version="1.0" ?><bmap version="2.0"><ImageSize> 102400 </ImageSize><BlockSize> 4096 </BlockSize>
+	<BlocksCount> 25 </BlocksCount><MappedBlocksCount> 25 </MappedBlocksCount><BlockMap><Range> 0-24 </Range></BlockMap></bmap>
+	EOT
+	sed -i 's/version="2.0"/version="1.2"/' map
+	exits 0 "$pardd" if=good.gz of=dst decode=auto bmap=map && same image dst || return
+	head -c -4 good.gz >x && exits 102 "$pardd" if=x of=dst decode=auto bmap=map || return
+	head -c -8 good.gz >x && printf 'aaaaaaaa' >>x && exits 14 "$pardd" if=x of=dst decode=auto bmap=map || return
+	{ cat good.gz && echo garbage; } >x && exits 14 "$pardd" if=x of=dst decode=auto bmap=map || return
+	cat good.gz good.gz >x && exits 14 "$pardd" if=x of=dst decode=auto bmap=map
+}
+it "reads all of it where a block map says how long the image is" mapped
+noted()
+{
+	packed gz 300 && exits 0 "$pardd" if=x of=dst decode=auto manifest=m && unpacked gz &&
+	    exits 0 "$pardd" if=x decode=auto manifest=m check=1 && head -c -4 x >y &&
+	    exits 102 "$pardd" if=y decode=auto manifest=m check=1
+}
+it "writes a manifest of the content, and checks it" noted
+later_window()
+{
+	content image 1 && zstd -qc image >x && content long 100 && zstd -q --long=28 -c <long >>x && echo old >dst &&
+	    cp dst before && exits 101 "$pardd" if=x of=dst decode=auto mem=64M && cmp dst before
+}
+it "refuses before the first byte what a later frame needs, as far as it is seen" later_window
+in_zeros()
+{
+	local pid
+	packed gz 3000 && truncate -s 2T x || return
+	"$pardd" if=x of=dst decode=auto 2>err &
+	pid=$!
+	sleep 1
+	SECONDS=0
+	kill -TERM $pid
+	wait $pid
+	[[ $? = 143 && $SECONDS -lt 5 ]] || fail "after $SECONDS s: $(<err)"
+}
+it "ends at a signal while zeros behind it are read" in_zeros
+
 # A window of 256 MiB is more than zstd takes without --long=28.
 window()
 {

@@ -13,6 +13,7 @@
 
 #include <bsd/string.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ struct decoded {
 	uint64_t	 zeros;		/* since the last one */
 	unsigned	 idle;
 	bool		 ended;		/* the carrier has no more bytes */
+	bool		 whole;		/* no count=: nothing is left unread */
 	unsigned char	*buf;		/* MARGIN and CHUNK bytes */
 	const unsigned char *in;	/* in it: what is not unpacked yet */
 	size_t		 in_len;
@@ -73,6 +75,19 @@ decoded_fail(struct decoded *d, int status, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(d->failed.why, sizeof(d->failed.why), fmt, ap);
 	va_end(ap);
+}
+
+/* Whether the copy is being stopped: no more is unpacked then. */
+static bool
+decoded_halted(struct decoded *d)
+{
+	struct pollfd p = { .fd = d->lane.halt, .events = POLLIN };
+
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	d->state = FAILED;
+	d->failed.err = ECANCELED;
+	return true;
 }
 
 /* Read from the carrier; false: it has failed. */
@@ -210,7 +225,7 @@ decoded_make(struct decoded *d, unsigned char *out, size_t n)
 {
 	struct codec_io io = { .out = out, .out_len = n };
 
-	while (io.out_len > 0 && d->state < OVER)
+	while (io.out_len > 0 && d->state < OVER && !decoded_halted(d))
 		if (d->state == WITHIN)
 			decoded_step(d, &io);
 		else
@@ -272,18 +287,19 @@ decoded_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t holes, struct fault *f)
 {
 	struct decoded *d = ep->priv;
+	uint64_t end = d->size.exact ? d->size.size : d->whole ? to :
+	    UINT64_MAX;
 	unsigned char more;
 
-	(void)from, (void)to;
+	(void)from;
 	if (d->carrier.is.device && endpoint_check_kept(&d->carrier,
 	    d->carrier.lim.base, d->carrier.lim.base + d->at, holes, f) != 0)
 		return -1;
-	if (!d->size.exact || d->pos < d->size.size)
+	if (d->pos < end)
 		return 0;
 	if (decoded_take(d, &more, 1) > 0)
-		decoded_fail(d, STATUS_MISMATCH, "it says that it holds %llu "
-		    "bytes, and it holds more",
-		    (unsigned long long)d->size.size);
+		decoded_fail(d, STATUS_MISMATCH, "it holds more than the %llu "
+		    "bytes that were to be read", (unsigned long long)end);
 	if (d->state != FAILED || d->failed.err == ECANCELED)
 		return 0;
 	return fault_set(f, d->failed.status != 0 ? d->failed.status :
@@ -339,8 +355,10 @@ decoded_close(struct endpoint *ep)
 
 	strlcpy(ep->said, d->carrier.said, sizeof(ep->said));
 	ep->is.stuck = d->carrier.is.stuck;
-	if (!ep->is.stuck)
-		decoded_free(d);
+	if (ep->is.stuck)
+		return err != 0 ? err : closed;
+	ep->carrier = NULL;	/* its id is also that of the end */
+	decoded_free(d);
 	return err != 0 ? err : closed;
 }
 
@@ -401,7 +419,8 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 	if (decoded_measure(d, f) != 0)
 		return -1;
 	d->head_len = decoded_make(d, d->head, HEAD);
-	if (d->state == FAILED && d->head_len == 0)
+	if (d->state == FAILED && (d->head_len == 0 ||
+	    d->failed.status == STATUS_REFUSED))
 		return fault_set(f, d->failed.status != 0 ? d->failed.status :
 		    errno_is_medium(d->failed.err) ? STATUS_MEDIUM :
 		    status_errno(d->failed.err), "%s: %s", d->carrier.name,
@@ -472,6 +491,7 @@ decoded_open(struct endpoint *ep, const struct opts *o, bool look,
 	d->in = d->buf + MARGIN;
 	d->d.memory = o->mem > 0 ? (uint64_t)o->mem : 0;
 	d->d.threads = decoded_threads(o);
+	d->whole = o->count < 0 && o->compare == 0;
 	if (decoded_attach(d, f) != 0) {
 		decoded_free(d);
 		return -1;

@@ -11,7 +11,7 @@
 
 enum {
 	HEADS_NEAR = 1 << 17,	/* headers that are read at most, */
-	HEADS_FAR = 64,		/* and where each takes its time */
+	HEADS_FAR = 2,		/* and where each takes its time */
 	HEAD = 20,		/* bytes of the longest one */
 };
 
@@ -37,7 +37,8 @@ frame_own(const unsigned char *head, size_t n, bool lz4)
 	    "\x28\xb5\x2f\xfd", 4) == 0;
 }
 
-/* What both formats skip counts as zstd, unless a frame of lz4 is behind it. */
+/* What both formats skip is of either, unless the other's frame is behind it:
+ * zstd comes first in the table. */
 bool
 frames_begin(const unsigned char *head, size_t n, bool lz4)
 {
@@ -46,9 +47,8 @@ frames_begin(const unsigned char *head, size_t n, bool lz4)
 	while (at < n && n - at >= 8 && frame_skipped(head + at, n - at) &&
 	    codec_number(head + at + 4, 4) < n - at - 8)
 		at += 8 + (size_t)codec_number(head + at + 4, 4);
-	return frame_own(head + at, n - at, lz4) || (frame_skipped(head + at,
-	    n - at) && !lz4) || (at > 0 && !lz4 && !frame_own(head + at,
-	    n - at, true));
+	return frame_own(head + at, n - at, lz4) || frame_skipped(head + at,
+	    n - at) || (at > 0 && !frame_own(head + at, n - at, !lz4));
 }
 
 /* Read the header at the place of the walk; false: there is none. */

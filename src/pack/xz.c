@@ -32,7 +32,7 @@ enum {
 };
 
 #define LIBLZMA_FUNCTIONS(X) \
-	X(lzma_stream_decoder_mt) X(lzma_code) X(lzma_end) X(lzma_memusage) \
+	X(lzma_stream_decoder_mt) X(lzma_code) X(lzma_end) \
 	X(lzma_file_info_decoder) X(lzma_index_uncompressed_size) \
 	X(lzma_index_block_count) X(lzma_index_end)
 
@@ -114,7 +114,9 @@ xz_step(struct decoder *d, struct codec_io *io)
 	case LZMA_MEM_ERROR:
 		return codec_starve(d, 0);
 	case LZMA_MEMLIMIT_ERROR:
-		return codec_starve(d, x->lib.lzma_memusage(&x->s));
+		/* lzma_memusage does not count the block that does not fit */
+		return codec_fail(d, STATUS_REFUSED, "needs more memory to "
+		    "unpack it than mem= allows; a larger mem= allows that");
 	case LZMA_UNSUPPORTED_CHECK:
 		return codec_fail(d, STATUS_REFUSED, "has check values of a "
 		    "kind that liblzma does not know");
