@@ -167,13 +167,14 @@ scsi_identity(const struct scsi_path *path)
 }
 
 bool
-scsi_is_other(const struct scsi_path *path, const struct scsi_identity *was)
+scsi_is_other(const struct scsi_path *path, const struct scsi_identity *was,
+    bool silent)
 {
 	const struct scsi_identity is = scsi_identity(path);
 
-	return (is.serial != was->serial && is.serial != 0 &&
-	    was->serial != 0) || (is.names != was->names && is.names != 0 &&
-	    was->names != 0);
+	return (was->serial != 0 && (is.serial == 0 ? silent :
+	    is.serial != was->serial)) || (was->names != 0 &&
+	    (is.names == 0 ? silent : is.names != was->names));
 }
 
 bool

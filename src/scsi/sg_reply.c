@@ -67,7 +67,7 @@ sg_passes(const struct endpoint *ep, const struct io *io,
 	const struct sg *of = sg->target != NULL ? sg->target : sg;
 	bool source = io->op == OP_READ && !ep->is.back;
 
-	if (r->renamed && scsi_is_other(&of->path, &of->identity))
+	if (r->renamed && scsi_is_other(&of->path, &of->identity, true))
 		return false;
 	if (r->result == SCSI_AGAIN)
 		return !r->restarted || of->writes == 0 ||

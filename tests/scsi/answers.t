@@ -113,6 +113,16 @@ for sense in 6/3f/3 6/3f/5 6/3f/e; do
 	it "stops when the source is, $sense" other_disk_read $sense thr=1
 	it "goes on if it is not, $sense" all_there "op=write nth=20 sense=$sense"
 done
+# ... and does not say which
+silent_disk()
+{
+	disks && "$blocks" make other 1M 5 && cp other before &&
+	    copies 69 "on=dst op=write nth=20 sense=6/3f/3 becomes=other renamed;on=dst op=inquiry from=$1 host=7" thr=1 \
+	    bs=512 bpt=32 && same other before
+}
+for n in 5 6; do
+	it "stops when the target does not say any more which disk it is, from its ${n}th answer" silent_disk $n
+done
 it "stops there with asynchronous commands, too" other_disk 6/3f/3 engine=async qd=1
 it "stops there in a rescue" other_disk_read 6/3f/3 map=map thr=1
 untold_other()
