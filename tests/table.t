@@ -293,6 +293,30 @@ fi
 it "tells what an older use has left behind the copy, and clears it with rest=zero" remains
 it "... but not what it writes itself, or where nothing is left" remains_not
 it "clears and moves the table in one run" both
+nothing_copied()
+{
+	disk_of b 8M 512 && mke2fs -q -t ext4 "$dev" && mkdir m && mount "$dev" m || return
+	undo umount "$PWD/m"
+	: >a
+	sync "$dev"
+	cp b old
+	exits 101 "$pardd" if=a of="$dev" rest=zero && says 'is mounted on' && exits 101 "$pardd" if=old of="$dev" count=0 rest=zero
+}
+onto_itself()
+{
+	disk_of b 8M 512 && head -c 8M /dev/urandom >b && cp b old &&
+	    exits 101 "$pardd" if="$dev" skip=4M iflag=skip_bytes count=1 bs=1M of="$dev" rest=zero && says overlaps && cmp b old
+}
+# one of two targets does not keep what is written; the other's table is written
+one_fails()
+{
+	whole a 512 40M && truncate -s 64M b c &&
+	    exits 14 with_faults "on=$PWD/b op=write at=5000000+1 flip" "$pardd" if="$dev" of=b of=c conv=notrunc table=fix \
+	    verify=1 retries=0 && says 'c: complete, flushed, verified, table moved' && sound c && table_like "$dev" c
+}
+it "claims what it clears where nothing is copied" nothing_copied
+it "... and clears nothing of its source" onto_itself
+it "writes the table of a target if another one fails" one_fails
 it "clears devices only, and after a copy of a known length" no_rest
 it "clears nothing after a copy that stopped" cut_short
 it "is for whole disks" usage table= if=/dev/zero of=x table=fix skip=1

@@ -130,7 +130,8 @@ claims_take(struct claims *c, const struct claims *others,
 	c->over = claim_passed_over(p);
 	c->name = p->dst->name;
 	c->plan = p;
-	if (p->work == WORK_COMPARE || (p->length == 0 && p->truncate < 0))
+	if (p->work == WORK_COMPARE || (p->truncate < 0 &&
+	    plan_target_end(p) == p->dst_off))
 		return 0;
 	failed = p->dst->is.device ? claim_device(c, f) != 0 ||
 	    (c->n > 0 && check_locked(c, f) != 0) ? -1 : 0 : claim_file(c, f);

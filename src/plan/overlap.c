@@ -285,7 +285,7 @@ overlap_source(const struct plan *p, struct fault *f)
 	struct fault unsure;
 
 	unsure.status = 0;
-	if ((p->length == 0 && p->src->carrier == NULL) ||
+	if ((plan_target_end(p) == p->dst_off && p->src->carrier == NULL) ||
 	    (p->opts->force & FORCE_OVERLAP) != 0)
 		return 0;
 	if (export_overlaps(p))

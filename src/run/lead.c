@@ -159,12 +159,12 @@ lead_write_tables(struct job *job)
 	unsigned i;
 
 	if (p->opts->table == 0 || job->stop || job->flush.status != 0 ||
-	    t.untried + t.failed + t.claimed > 0 ||
-	    (job->verify != NULL && verify_differing(job) > 0))
+	    t.untried + t.failed + t.claimed > 0)
 		return;
 	job->phase = PHASE_FLUSHING;
 	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
 		if (tee_dropped(p->dst, i) == NULL &&
+		    (job->verify == NULL || !verify_differs(job, i)) &&
 		    clone_table_write(one->table, one->dst,
 		    p->opts->verify != 0, &f) != 0)
 			job_fail(job, &f);
