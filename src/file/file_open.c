@@ -259,11 +259,15 @@ file_check_medium(const struct endpoint *ep, const struct file *was,
     int64_t size, struct fault *f)
 {
 	const struct file *file = ep->priv;
+	int moved;
 
 	if (file->medium != was->medium || ep->geo.size != size)
 		return fault_set(f, STATUS_REFUSED, "%s: the medium was "
 		    "changed since it was looked at", ep->name);
-	if (below_elsewhere(ep->id.node, &was->place) > 0)
+	moved = below_elsewhere(ep->id.node, &was->place);
+	if (moved < 0)
+		return fault_errno(f, errno, "%s: what it lies on", ep->name);
+	if (moved > 0)
 		return fault_set(f, STATUS_REFUSED, "%s: it begins at another "
 		    "byte of what lies below it than when it was looked at, or "
 		    "lies on something else", ep->name);
