@@ -123,7 +123,7 @@ session_abandon(struct session *s, struct decision *d, struct outcome *out)
 	events_result(&s->ev, &d->plan, out);
 	report_abandoned(&d->plan, out);
 	events_close(&s->ev);
-	if (s->signo != 0)
+	if (s->signo != 0 && out->status == STATUS_SIGNAL + s->signo)
 		signals_raise(s->signo);
 	_exit(out->status);
 }

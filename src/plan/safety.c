@@ -374,9 +374,9 @@ mounted_writable(dev_t node, struct usage *use)
 	    use->writable;
 }
 
-bool
-safety_source_busy(const struct plan *p, struct usage *use, char *name,
-    size_t room)
+/* Apart, because a struct disk needs much stack, and files have none. */
+static bool __attribute__((noinline))
+disk_busy(const struct plan *p, struct usage *use, char *name, size_t room)
 {
 	bool all = p->src->carrier != NULL;
 	uint64_t from = all ? 0 : p->src_off;
@@ -401,6 +401,14 @@ safety_source_busy(const struct plan *p, struct usage *use, char *name,
 	}
 	free(part);
 	return busy;
+}
+
+bool
+safety_source_busy(const struct plan *p, struct usage *use, char *name,
+    size_t room)
+{
+	return (p->src->is.device || p->src->carrier != NULL) &&
+	    disk_busy(p, use, name, room);
 }
 
 /* Found out before the target is created or truncated. */

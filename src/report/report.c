@@ -161,7 +161,7 @@ report_notes(const struct plan *p, bool begun)
 			found_notes(one, i == 0, begun);
 	if (p->used != NULL && p->used->leaves)
 		used_notes(p->used);
-	if (ranges_of_another(p))
+	if (p->opts->check != 0 && ranges_of_another(p))
 		print(stderr, "pardd: note: %s has a different serial number "
 		    "from the disks of %s", p->src->name, p->opts->manifest);
 }

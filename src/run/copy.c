@@ -376,21 +376,36 @@ run_go_on(const struct plan *p, const struct signals *s, struct events *ev,
 	free(next);
 }
 
+/* With wait=, go on as often as the source is back. */
+static void
+run_await(const struct plan *p, const struct signals *s, struct events *ev,
+    struct reattach *await, struct outcome *out)
+{
+	double began = clock_seconds() - out->tally.seconds;
+
+	while (out->gone && out->signal == 0 && out->flush.status == 0 &&
+	    !out->abandoned && reattach_source(await, p, s, ev, out))
+		run_go_on(p, s, ev, began, out);
+}
+
 int
 copy_run(const struct plan *p, const struct signals *s, struct events *ev,
     struct outcome *out, struct fault *f)
 {
-	double began = clock_seconds();
-	struct reattach await;
+	/* not on the stack, which may be small */
+	struct reattach *await = p->opts->wait < 0 ? NULL :
+	    malloc(sizeof(*await));
+	int failed;
 
-	reattach_begin(&await, p);
-	if (run_once(p, s, ev, NULL, out, f) != 0)
-		return -1;
-	while (p->opts->wait >= 0 && out->gone && out->signal == 0 &&
-	    out->flush.status == 0 && !out->abandoned &&
-	    reattach_source(&await, p, s, ev, out))
-		run_go_on(p, s, ev, began, out);
-	if (!out->abandoned)
+	if (p->opts->wait >= 0 && await == NULL)
+		return fault_errno(f, ENOMEM, "wait=");
+	if (await != NULL)
+		reattach_begin(await, p);
+	failed = run_once(p, s, ev, NULL, out, f);
+	if (failed == 0 && await != NULL)
+		run_await(p, s, ev, await, out);
+	if (failed == 0 && !out->abandoned)
 		events_errors(ev, p, &out->map);
-	return 0;
+	free(await);
+	return failed;
 }
