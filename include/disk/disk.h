@@ -121,12 +121,9 @@ void disk_settle(int fd);
 void disk_settle_all(const struct disk *);
 
 /*
- * List the n members of a dm or md device.  Returns 0 or an errno value; E2BIG
- * if there are more than "room".
+ * List the n dm and md devices that a device is a member of.  Returns 0 or an
+ * errno value; E2BIG if there are more than "room".
  */
-int disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n);
-
-/* The same for the dm and md devices that it is a member of. */
 int disk_holders(dev_t node, dev_t *holder, size_t room, size_t *n);
 
 /*

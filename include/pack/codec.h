@@ -90,9 +90,6 @@ const struct codec *codec_named(unsigned bit);
 /* The codec of data that begins so, or NULL. */
 const struct codec *codec_found(const unsigned char *head, size_t n);
 
-/* Hands on the bytes as they are. */
-const struct codec *codec_plain(void);
-
 /* For codecs: *d has failed, and why.  Returns CODEC_FAILED. */
 enum codec_step codec_fail(struct decoder *d, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

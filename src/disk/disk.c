@@ -521,9 +521,9 @@ disk_parts(dev_t whole, struct disk_part **parts, size_t *n)
 	return err;
 }
 
-/* List the nodes in a directory of a node: slaves, or holders. */
-static int
-nodes_in(dev_t node, const char *directory, dev_t *got, size_t room, size_t *n)
+/* List the nodes in a "holders" of a node: slaves, or holders. */
+int
+disk_holders(dev_t node, dev_t *got, size_t room, size_t *n)
 {
 	int dir = sysfs_open("block", node), all, i, err = 0;
 	struct dirent **list;
@@ -532,7 +532,7 @@ nodes_in(dev_t node, const char *directory, dev_t *got, size_t room, size_t *n)
 	*n = 0;
 	if (dir < 0)
 		return errno;
-	all = sysfs_entries(dir, directory, &list);
+	all = sysfs_entries(dir, "holders", &list);
 	if (all < 0 && errno != ENOENT)		/* a partition has none */
 		err = errno;
 	for (i = 0; i < all && err == 0; i++) {
@@ -540,23 +540,10 @@ nodes_in(dev_t node, const char *directory, dev_t *got, size_t room, size_t *n)
 			err = E2BIG;
 			break;
 		}
-		snprintf(path, sizeof(path), "%s/%s", directory,
-		    list[i]->d_name);
+		snprintf(path, sizeof(path), "holders/%s", list[i]->d_name);
 		got[(*n)++] = attr_node(&err, dir, path);
 	}
 	sysfs_forget(list, all);
 	close(dir);
 	return err;
-}
-
-int
-disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n)
-{
-	return nodes_in(node, "slaves", slave, room, n);
-}
-
-int
-disk_holders(dev_t node, dev_t *holder, size_t room, size_t *n)
-{
-	return nodes_in(node, "holders", holder, room, n);
 }

@@ -68,9 +68,3 @@ codec_found(const unsigned char *head, size_t n)
 			return codecs[i];
 	return NULL;
 }
-
-const struct codec *
-codec_plain(void)
-{
-	return &plain;
-}

@@ -67,7 +67,7 @@ struct zip {
 	ZSTD_DCtx	*context;
 	enum place	 place;
 	struct entry	 file;	/* the one that is unpacked */
-	bool		 found, listed, over;
+	bool		 found, listed;
 	uint64_t	 at;	/* bytes taken so far, */
 	uint64_t	 packed, size;	/* and of the file's data */
 	uint32_t	 crc;
@@ -241,7 +241,6 @@ zip_header(struct zip *z, struct decoder *d)
 		return zip_central(z, d);
 	if (mark != MARK_END)
 		return CODEC_GOES_ON;
-	z->over = true;
 	if (!z->found)
 		return codec_fail(d, STATUS_REFUSED, "has no file in it");
 	return z->listed ? CODEC_ENDED : zip_odd(d);

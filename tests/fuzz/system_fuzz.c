@@ -342,7 +342,7 @@ ask_disk(void)
 		check_disk(&d);
 	if (disk_parts(makedev(8, 0), &part, &n) == 0)
 		free(part);
-	if (disk_slaves(makedev(253, 0), slave, 4, &n) == 0 && n > 4)
+	if (disk_holders(makedev(253, 0), slave, 4, &n) == 0 && n > 4)
 		abort();
 	disk_lost(makedev(8, 0), true);
 	disk_temperature(makedev(8, 0), &celsius);

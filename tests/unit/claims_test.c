@@ -794,7 +794,8 @@ overlaps_a_target(void **state)
 	add_part("ata1", "sda", SDA, 1, 100, 100);
 	assert_false(overlap(SDA, 0, SDA + 1, 0, 10));
 	p = (struct plan){ .opts = &opts, .src = NULL, .dst = &source,
-		.pad = BLOCK, .length = 100 * BLOCK, .truncate = -1 };
+		.pad = BLOCK, .bounded = true, .length = 100 * BLOCK,
+		.truncate = -1 };
 	q = p;
 	q.dst = &end;
 	assert_int_equal(overlap_targets(&p, &q, &f), 0);

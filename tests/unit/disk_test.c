@@ -316,29 +316,29 @@ has_partitions(void **state)
 }
 
 static void
-has_members(void **state)
+has_holders(void **state)
 {
 	const dev_t dm = makedev(253, 0);
 	dev_t slave[2];
 	size_t n;
 
 	(void)state;
-	assert_int_equal(disk_slaves(dm, slave, 2, &n), ENOENT);
+	assert_int_equal(disk_holders(dm, slave, 2, &n), ENOENT);
 	add_disk("virtual", "dm-0", dm, BLOCKS);
-	assert_int_equal(disk_slaves(dm, slave, 2, &n), 0);
+	assert_int_equal(disk_holders(dm, slave, 2, &n), 0);
 	assert_int_equal(n, 0);
-	has("/sys/block/dm-0/slaves/sda/dev", "8:0\n");
-	has("/sys/block/dm-0/slaves/sdb/dev", "8:16\n");
-	assert_int_equal(disk_slaves(dm, slave, 2, &n), 0);
+	has("/sys/block/dm-0/holders/sda/dev", "8:0\n");
+	has("/sys/block/dm-0/holders/sdb/dev", "8:16\n");
+	assert_int_equal(disk_holders(dm, slave, 2, &n), 0);
 	assert_int_equal(n, 2);
 	assert_int_equal(slave[0], SDA);
 	assert_int_equal(slave[1], SDB);
-	assert_int_equal(disk_slaves(dm, slave, 1, &n), E2BIG);
-	world.broken = "slaves";
+	assert_int_equal(disk_holders(dm, slave, 1, &n), E2BIG);
+	world.broken = "holders";
 	world.err = EMFILE;
-	assert_int_equal(disk_slaves(dm, slave, 2, &n), EMFILE);
+	assert_int_equal(disk_holders(dm, slave, 2, &n), EMFILE);
 	world.broken = "sdb/dev";
-	assert_int_equal(disk_slaves(dm, slave, 2, &n), EMFILE);
+	assert_int_equal(disk_holders(dm, slave, 2, &n), EMFILE);
 }
 
 static void
@@ -701,7 +701,7 @@ main(void)
 		WORLD(is_lost),
 		WORLD(is_gone),
 		WORLD(has_partitions),
-		WORLD(has_members),
+		WORLD(has_holders),
 		WORLD(has_pieces),
 		WORLD(is_zoned),
 		WORLD(limits_its_zones),
