@@ -21,10 +21,10 @@ struct mapsaver {
 	char		 target[2560];	/* and where it was copied to */
 	pthread_t	 thread;
 	bool		 runs;	/* lead: the thread exists */
-	pthread_t	 asker;		/* of that thread: checks the source */
+	pthread_t	 prober;	/* of that thread: checks the source */
 	bool		 asks;		/* that one exists */
 	int		 told;	/* readable: it is about to end; or -1 */
-	struct fault	 answer;	/* the asker's, until it has ended */
+	struct fault	 answer;	/* the prober's, until it has ended */
 	atomic_bool	 settled;	/* stopped, whether saved or not */
 	struct fault	 unsaved;	/* why it was not; status 0: it was */
 	int		 quit;	/* readable: the thread must end; or -1 */

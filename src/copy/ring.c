@@ -695,7 +695,7 @@ queue_harvest(struct queue *q)
 
 /* Nothing is in flight and every slot is lent: wait for the first to return. */
 static void
-wait_taker(struct queue *q)
+wait_hasher(struct queue *q)
 {
 	struct slot *s, *first = q->lent;
 
@@ -717,7 +717,7 @@ ring_work(struct queue *q)
 		if (queue_in_flight(q) > 0 || q->lent == NULL)
 			queue_harvest(q);
 		else
-			wait_taker(q);
+			wait_hasher(q);
 	queue_disarm(q);
 }
 

@@ -25,7 +25,7 @@
 
 enum { ZEROS = 1 << 20 };	/* bytes of a gap taken at a time */
 
-struct taker {			/* one algorithm; its thread's once started */
+struct hasher {			/* one algorithm; its thread's once started */
 	struct hash	*hash;	/* I */
 	const struct algorithm *alg;	/* I */
 	EVP_MD_CTX	*ctx;
@@ -49,18 +49,18 @@ struct hash {
 	size_t		 gaps;	/* I */
 	uint64_t	 base;	/* I: position of the copy, for gaps */
 	struct hash_range *range;	/* or NULL; lent; written by the only
-					 * taker */
+					 * hasher */
 	size_t		 ranges;	/* I */
-	unsigned	 all;		/* I: bits of all takers */
-	size_t		 n;		/* I: of taker and digest */
-	struct taker	 taker[ALGORITHMS];
+	unsigned	 all;		/* I: bits of all hashers */
+	size_t		 n;		/* I: of hasher and digest */
+	struct hasher	 hasher[ALGORITHMS];
 	struct hash_sum	 digest[ALGORITHMS];	/* once all are joined */
 };
 
 /* ----------------------------------------------------------- algorithms */
 
 static int
-open_crypto(struct hash *h, struct taker *t, struct fault *f)
+open_crypto(struct hash *h, struct hasher *t, struct fault *f)
 {
 	struct crypto *c = &h->crypto;
 	EVP_MD *md;
@@ -79,7 +79,7 @@ open_crypto(struct hash *h, struct taker *t, struct fault *f)
 }
 
 static int
-open_taker(struct hash *h, struct taker *t, struct fault *f)
+open_hasher(struct hash *h, struct hasher *t, struct fault *f)
 {
 	if (t->alg->crypto != NULL)
 		return open_crypto(h, t, f);
@@ -90,7 +90,7 @@ open_taker(struct hash *h, struct taker *t, struct fault *f)
 }
 
 static void
-hasher_update(struct taker *t, const unsigned char *buf, size_t len)
+hasher_update(struct hasher *t, const unsigned char *buf, size_t len)
 {
 	if (t->xxh != NULL)
 		XXH3_128bits_update(t->xxh, buf, len);
@@ -99,7 +99,7 @@ hasher_update(struct taker *t, const unsigned char *buf, size_t len)
 }
 
 static void
-hasher_digest(struct taker *t, unsigned char bytes[EVP_MAX_MD_SIZE])
+hasher_digest(struct hasher *t, unsigned char bytes[EVP_MAX_MD_SIZE])
 {
 	XXH128_canonical_t canonical;
 
@@ -114,7 +114,7 @@ hasher_digest(struct taker *t, unsigned char bytes[EVP_MAX_MD_SIZE])
 
 /* Finish a digest as text; "" if there is none. */
 static void
-hasher_finish(struct taker *t, char hex[HASH_HEX])
+hasher_finish(struct hasher *t, char hex[HASH_HEX])
 {
 	unsigned char bytes[EVP_MAX_MD_SIZE];
 	size_t i;
@@ -126,7 +126,7 @@ hasher_finish(struct taker *t, char hex[HASH_HEX])
 
 /* Finish the digest of a range. */
 static void
-finish_range(struct taker *t, struct hash_range *r)
+finish_range(struct hasher *t, struct hash_range *r)
 {
 	unsigned char bytes[EVP_MAX_MD_SIZE];
 
@@ -140,7 +140,7 @@ finish_range(struct taker *t, struct hash_range *r)
 
 /* Digest those bytes from "off" on that lie in ranges. */
 static void
-update_ranges(struct taker *t, uint64_t off, const unsigned char *buf,
+update_ranges(struct hasher *t, uint64_t off, const unsigned char *buf,
     size_t len)
 {
 	struct hash_range *r = t->hash->range + t->range;
@@ -171,15 +171,15 @@ new_hash(void)
 }
 
 static int
-add_taker(struct hash *h, const struct algorithm *a, struct fault *f)
+add_hasher(struct hash *h, const struct algorithm *a, struct fault *f)
 {
-	struct taker *t = &h->taker[h->n];
+	struct hasher *t = &h->hasher[h->n];
 
-	*t = (struct taker){ .hash = h, .alg = a };
+	*t = (struct hasher){ .hash = h, .alg = a };
 	pthread_cond_init(&t->come, NULL);
 	h->digest[h->n] = (struct hash_sum){ .name = a->name, .tag = a->tag };
 	h->all |= 1u << h->n++;
-	return open_taker(h, t, f);
+	return open_hasher(h, t, f);
 }
 
 int
@@ -199,7 +199,7 @@ hash_open(struct hash **made, const struct opts *o, struct fault *f)
 		a = &algorithms[i];
 		if ((o->hash & a->bit) == 0)
 			continue;
-		if (add_taker(h, a, f) != 0) {
+		if (add_hasher(h, a, f) != 0) {
 			hash_close(h);
 			return -1;
 		}
@@ -223,7 +223,7 @@ hash_open_ranges(struct hash **made, const struct algorithm *a,
 	}
 	h->range = range;
 	h->ranges = n;
-	if (add_taker(h, a, f) != 0) {
+	if (add_hasher(h, a, f) != 0) {
 		hash_close(h);
 		return -1;
 	}
@@ -251,8 +251,8 @@ hash_once(const struct algorithm *a, const void *buf, size_t len,
 	if (hash_open_ranges(&h, a, NULL, 0, f) != 0)
 		return -1;
 	hex[0] = '\0';
-	hasher_update(&h->taker[0], buf, len);
-	hasher_finish(&h->taker[0], hex);
+	hasher_update(&h->hasher[0], buf, len);
+	hasher_finish(&h->hasher[0], hex);
 	hash_close(h);
 	return hex[0] != '\0' ? 0 : fault_set(f, STATUS_FILE, "%s failed",
 	    a->name);
@@ -264,7 +264,7 @@ wake_all(struct hash *h)
 	size_t i;
 
 	for (i = 0; i < h->n; i++)
-		pthread_cond_signal(&h->taker[i].come);
+		pthread_cond_signal(&h->hasher[i].come);
 }
 
 /* End the threads; each first takes the pieces left for it. */
@@ -278,9 +278,9 @@ hash_join(struct hash *h)
 	wake_all(h);
 	pthread_mutex_unlock(&h->lock);
 	for (i = 0; i < h->n; i++) {
-		if (h->taker[i].started)
-			pthread_join(h->taker[i].thread, NULL);
-		h->taker[i].started = false;
+		if (h->hasher[i].started)
+			pthread_join(h->hasher[i].thread, NULL);
+		h->hasher[i].started = false;
 	}
 }
 
@@ -293,10 +293,10 @@ hash_close(struct hash *h)
 		return;
 	hash_join(h);
 	for (i = 0; i < h->n; i++) {
-		if (h->taker[i].ctx != NULL)
-			h->crypto.end(h->taker[i].ctx);
-		XXH3_freeState(h->taker[i].xxh);
-		pthread_cond_destroy(&h->taker[i].come);
+		if (h->hasher[i].ctx != NULL)
+			h->crypto.end(h->hasher[i].ctx);
+		XXH3_freeState(h->hasher[i].xxh);
+		pthread_cond_destroy(&h->hasher[i].come);
 	}
 	pthread_mutex_destroy(&h->lock);
 	free(h);
@@ -313,7 +313,7 @@ hash_next_piece(const struct hash *h, uint64_t off)
 	return pc;
 }
 
-/* Whether no taker reads this piece, or will. */
+/* Whether no hasher reads this piece, or will. */
 static bool
 given_back(const struct hash *h, const struct hash_piece *pc)
 {
@@ -322,9 +322,9 @@ given_back(const struct hash *h, const struct hash_piece *pc)
 
 /* Digest a piece, without the lock. */
 static void
-read_piece(struct hash *h, struct taker *t, struct hash_piece *pc)
+read_piece(struct hash *h, struct hasher *t, struct hash_piece *pc)
 {
-	unsigned bit = 1u << (t - h->taker);
+	unsigned bit = 1u << (t - h->hasher);
 
 	pc->held |= bit;
 	pthread_mutex_unlock(&h->lock);
@@ -342,7 +342,7 @@ read_piece(struct hash *h, struct taker *t, struct hash_piece *pc)
 
 /* Digest zeros, without the lock, if its next byte is in a gap. */
 static bool
-take_gap(struct hash *h, struct taker *t)
+take_gap(struct hash *h, struct hasher *t)
 {
 	static const unsigned char zeros[4096];
 	uint64_t end, left, n;
@@ -370,7 +370,7 @@ take_gap(struct hash *h, struct taker *t)
 static void *
 hasher_thread(void *arg)
 {
-	struct taker *t = arg;
+	struct hasher *t = arg;
 	struct hash *h = t->hash;
 	struct hash_piece *pc;
 
@@ -407,9 +407,9 @@ hash_start(struct hash *h, struct fault *f)
 	int err = 0;
 
 	for (i = 0; h != NULL && i < h->n && err == 0; i++) {
-		err = pthread_create(&h->taker[i].thread, NULL, hasher_thread,
-		    &h->taker[i]);
-		h->taker[i].started = err == 0;
+		err = pthread_create(&h->hasher[i].thread, NULL, hasher_thread,
+		    &h->hasher[i]);
+		h->hasher[i].started = err == 0;
 	}
 	return err == 0 ? 0 : fault_errno(f, err,
 	    "starting a thread for a digest");
@@ -430,8 +430,8 @@ hash_post(struct hash *h, struct hash_piece *pc, uint64_t off,
 	pc->next = h->posted;
 	h->posted = pc;
 	for (i = 0; i < h->n; i++)
-		if (h->taker[i].next == off)
-			pthread_cond_signal(&h->taker[i].come);
+		if (h->hasher[i].next == off)
+			pthread_cond_signal(&h->hasher[i].come);
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -500,7 +500,7 @@ hash_finish(struct hash *h, uint64_t end, struct fault *f)
 		return 0;
 	hash_join(h);
 	for (i = 0; i < h->n; i++) {
-		struct taker *t = &h->taker[i];
+		struct hasher *t = &h->hasher[i];
 		struct hash_sum *d = &h->digest[i];
 
 		if (h->stopped || t->next != end || h->range != NULL)

@@ -263,25 +263,25 @@ mapsaver_prober(void *arg)
 }
 
 static void
-end_asker(struct mapsaver *ms)
+end_prober(struct mapsaver *ms)
 {
 	eventfd_t n;
 
 	if (ms->asks) {
-		pthread_join(ms->asker, NULL);
+		pthread_join(ms->prober, NULL);
 		eventfd_read(ms->told, &n);
 	}
 	ms->asks = false;
 }
 
-/* Whether the asker has ended; waits this long for it. */
+/* Whether the prober has ended; waits this long for it. */
 static bool
 mapsaver_answered(struct mapsaver *ms, int wait)
 {
 	struct pollfd p = { .fd = ms->told, .events = POLLIN };
 
 	if (ms->asks && poll(&p, 1, wait) > 0)
-		end_asker(ms);
+		end_prober(ms);
 	return !ms->asks;
 }
 
@@ -297,7 +297,7 @@ kept_or_silent(struct job *job, struct fault *f)
 
 	if (!job->p->src->is.device || !mapsaver_answered(ms, 0))
 		return 0;
-	ms->asks = pthread_create(&ms->asker, NULL, mapsaver_prober, job) == 0;
+	ms->asks = pthread_create(&ms->prober, NULL, mapsaver_prober, job) == 0;
 	if (!ms->asks)
 		return job_source_kept(job, f);
 	if (!mapsaver_answered(ms, PATIENCE) || ms->answer.status == 0)
@@ -367,7 +367,7 @@ mapsaver_stop(struct job *job)
 	eventfd_write(ms->quit, 1);
 	if (ms->runs)
 		pthread_join(ms->thread, NULL);
-	end_asker(ms);
+	end_prober(ms);
 }
 
 /*
