@@ -3,7 +3,7 @@
  *
  * libiscsi moves data when it is told that the socket is ready.  A thread that
  * sends a command lets it try at once.  Answers are read by the link's own
- * thread, the carrier, which wakes waiters, and rings the bell for lanes that
+ * thread, the reader, which wakes waiters, and rings the bell for lanes that
  * do not wait.  It runs as long as there are lanes, so that pings of the target
  * are answered, and a missing answer is noticed in time.
  *
@@ -701,7 +701,7 @@ iscsi_link_start(struct iscsi_link *link)
 
 	iscsi_link_lock(link);
 	if (!link->started)
-		err = pthread_create(&link->carrier, NULL, iscsi_link_thread,
+		err = pthread_create(&link->reader, NULL, iscsi_link_thread,
 		    link);
 	link->started = err == 0;
 	iscsi_link_unlock(link);
@@ -715,7 +715,7 @@ iscsi_link_stop(struct iscsi_link *link)
 	link->quit = true;
 	iscsi_link_unlock(link);
 	eventfd_write(link->kick, 1);
-	pthread_join(link->carrier, NULL);
+	pthread_join(link->reader, NULL);
 }
 
 void

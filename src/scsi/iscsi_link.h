@@ -113,12 +113,12 @@ struct iscsi_link {		/* l: lock */
 	atomic_uint	 holds;	/* counts how often the lock was taken and
 				 * released: odd while it is held */
 	pthread_cond_t	 moved;	/* a call is over */
-	pthread_t	 carrier;	/* if "started" */
+	pthread_t	 reader;	/* if "started" */
 	int		 kick;	/* eventfd: poll the socket again */
 	int		 bell;	/* eventfd: a lane's call is over */
 	bool		 started, quit;	/* l */
 	short		 watched;	/* l: poll(2) events, set by the
-					 * carrier */
+					 * reader */
 	bool		 lost;	/* l: for good */
 	bool		 ring;	/* l: ring the bell after the service */
 	struct iscsi_call *sent;	/* l: calls in flight, */
@@ -136,7 +136,7 @@ int iscsi_link_open(struct iscsi_link *, const struct libiscsi *,
     const struct iscsi_address *, struct fault *f);
 
 /*
- * Start the carrier: a thread that moves the data and answers pings of the
+ * Start the reader: a thread that moves the data and answers pings of the
  * target.  Before that, the waiting thread does this.  Returns 0 or an errno
  * value.
  */

@@ -609,7 +609,7 @@ counts_the_blocks_that_were_sent(void **state)
 }
 
 static void
-is_served_by_its_carrier(void **state)
+is_served_by_its_reader(void **state)
 {
 	struct iscsi_call call;
 	char why[8];
@@ -861,7 +861,7 @@ main(void)
 		cmocka_unit_test_setup(does_not_follow_it_for_ever, fresh),
 		WITHIN(takes_an_answer_as_it_is),
 		WITHIN(counts_the_blocks_that_were_sent),
-		WITHIN(is_served_by_its_carrier),
+		WITHIN(is_served_by_its_reader),
 		WITHIN(says_what_cannot_be_sent),
 		WITHIN(is_lost_with_its_connection),
 		WITHIN(is_lost_when_the_target_hangs_up),
