@@ -37,16 +37,21 @@ report_disk_name(const struct endpoint *ep)
 static void
 table_moved_note(const struct plan *p)
 {
+	const struct table_write *w = p->table != NULL ? p->table->write : NULL;
 	char text[512];
+	uint64_t from, to;
 	size_t at = 0, i;
 
 	if (!clone_table_moves(p))
 		return;
-	for (i = 0; i < p->table->n && at < sizeof(text); i++)
+	for (i = 0; i < p->table->n && at < sizeof(text); ) {
+		from = to = w[i].at;
+		for (; i < p->table->n && w[i].at == to; i++)
+			to += w[i].len;
 		at += (size_t)snprintf(text + at, sizeof(text) - at,
-		    "%s%llu to %llu", i == 0 ? "bytes " : i + 1 < p->table->n ?
-		    ", " : " and ", (ull)p->table->write[i].at,
-		    (ull)(p->table->write[i].at + p->table->write[i].len - 1));
+		    "%s%llu to %llu", at == 0 ? "bytes " : i < p->table->n ?
+		    ", " : " and ", (ull)from, (ull)(to - 1));
+	}
 	print(stderr, "pardd: note: the table was moved: %s of %s differ from "
 	    "the source", text, p->dst->name);
 	if (p->table->unmountable > 0)
