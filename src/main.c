@@ -362,7 +362,7 @@ print_only(const struct opts *o)
 	else if (o->mode == MODE_VERSION)
 		printf("pardd %s\n", PARDD_VERSION);
 	else if (o->mode == MODE_LIST)
-		failed = list_print(stdout, o->as_json, &f);
+		failed = list_print(stdout, o->as_json, o->argv + 1, &f);
 	else
 		failed = opts_completion(stdout, o->shell, &f);
 	return failed != 0 ? report_failure(o, &f) : flush_output(o);

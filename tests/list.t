@@ -68,6 +68,11 @@ fi
 
 needs can_loop -- "no loop devices"
 
+exits_saying()
+{
+	exits "$1" "$pardd" "${@:3}" && one_line "$2"
+}
+
 # line DEVICE: its line
 line()
 {
@@ -178,6 +183,31 @@ can_swap()
 	rm -f "$scratch/disk"
 	return $is
 }
+# Only what is named, by any of its names, and once.
+named()
+{
+	local first
+	truncate -s 8M disk disk2 && mke2fs -qL here disk2 && loop disk && first=$dev && loop disk2 -P && ln -s "$dev" link &&
+	    exits 0 "$pardd" -l "$PWD/link" "$dev" && [[ ! -s err && $(listed | wc -l) = 1 ]] && line "$dev" &&
+	    { [[ -e /run/udev/data ]] || line "$dev" | grep -q ', ext2 "here", on '; } &&
+	    exits 0 "$pardd" -l "$dev" "$first" && [[ $(listed | cut -d ' ' -f 1) = "$dev"$'\n'"$first" ]] || fail "$(cat out err)"
+}
+it "lists what is named alone, with file systems" named
+of_partition()
+{
+	truncate -s 8M disk && loop disk -P && "$tools/part" add "$dev" 3 2048 8192 && until_true 20 test -b "$dev"p3 &&
+	    exits 0 "$pardd" -l "$dev"p3 && [[ $(listed | wc -l) = 1 ]] && line "$dev" | grep -q " ${dev}p3 "
+}
+it "... the disk of a partition" of_partition
+last()
+{
+	truncate -s 1M disk && loop disk && list &&
+	    listed | awk '/^\/dev\/loop/ { loops = 1; split($1, n, "loop"); if (n[2] + 0 < before) bad = 1; before = n[2] }
+		/^\/dev\/[shv]d/ && loops { bad = 1 } END { exit bad || !loops }' || fail "$(cat out)"
+}
+it "lists loop devices by number, behind the disks" last
+it "says that a name is no disk" exits_saying 15 "/dev/null is not a disk; -l alone lists" -l /dev/null
+it "... or is not there" exits_saying 52 'nothere: No such file or directory' -l nothere
 # What udev knows is in its own records.
 volumes()
 {

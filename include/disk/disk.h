@@ -181,10 +181,12 @@ bool disk_path(dev_t node, const char *name, char *path, size_t room);
  */
 
 /*
- * Print a line for each disk, in columns or (json) as JSON objects.  Opens no
- * disk.  Returns 0, or -1 with *f: without sysfs, or memory.
+ * Print a line for each disk, in columns or (json) as JSON objects: those that
+ * the words of a command line name (up to NULL; what begins with - or has a =
+ * names none), or all.  Opens no disk that is not named.  Returns 0, or -1 with
+ * *f: without sysfs, such a disk, or memory.
  */
-int list_print(FILE *, bool json, struct fault *f);
+int list_print(FILE *, bool json, char *const word[], struct fault *f);
 
 /*
  * The temperature of a disk.

@@ -170,6 +170,8 @@ opts_operand(struct opts *o, const char *arg, struct fault *f)
 	const struct row *row = row_find(arg, len);
 	const char *text = arg + len + 1;
 
+	if (arg[len] == '\0' && o->mode == MODE_LIST)
+		return 0;		/* list_print takes it for a disk */
 	if (arg[len] == '\0' && row != NULL)
 		return fault_set(f, STATUS_USAGE, "'%s' is not an operand: "
 		    "write %s=..., without a space", arg, arg);

@@ -1,15 +1,17 @@
 /*
  * --list.  The disks are those of /sys/block, without empty loop devices and
- * the like, followed by SCSI disks without a block node, from
- * /sys/class/scsi_generic.  No device is opened, so a disk that hangs does not
- * prevent the others from being listed.
+ * the like, loop devices last, followed by SCSI disks without a block node,
+ * from /sys/class/scsi_generic.  No device is opened, so a disk that hangs does
+ * not prevent the others from being listed.
  *
  * For people, a disk takes a few lines: what it is, its other names, its
- * partitions.  File systems are those that udev has found.  Text from outside
- * is escaped before lines are folded.
+ * partitions.  File systems are those that udev has found; what is named, and
+ * what udev has no record of, is opened and looked at.  Text from outside is
+ * escaped before lines are folded.
  */
 #include "disk/disk.h"
 
+#include <blkid/blkid.h>
 #include <bsd/string.h>
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +27,7 @@
 #include "base/escape.h"
 #include "base/number.h"
 #include "base/print.h"
+#include "base/status.h"
 #include "base/value.h"
 #include "disk/sysfs.h"
 #include "disk/usage.h"
@@ -42,6 +45,7 @@ struct listed {
 	struct disk	 disk;
 	char		 by_id[NAME_MAX + 1];
 	char		 zoned[32];	/* the zone model, or "" */
+	bool		 named;		/* by whom the list is for */
 	struct user	*users;
 };
 
@@ -109,7 +113,7 @@ worth_it(const struct disk *d)
 }
 
 static int
-list_add_disk(struct listed ***end, const struct disk *d)
+list_add_disk(struct listed ***end, const struct disk *d, bool named)
 {
 	struct listed *l = calloc(1, sizeof(*l));
 
@@ -118,6 +122,7 @@ list_add_disk(struct listed ***end, const struct disk *d)
 	**end = l;
 	*end = &l->next;
 	l->disk = *d;
+	l->named = named;
 	if (d->node != 0)
 		(void)disk_zoned(d->whole, l->zoned, sizeof(l->zoned));
 	if (d->node != 0)
@@ -135,13 +140,16 @@ is_scsi_disk(const char *directory)
 	    strcmp(type, "0") == 0;	/* SPC-5 6.7.2 */
 }
 
-/* Order: sda, sdb, sdaa; numbers by value. */
+/* Order: sda, sdb, sdaa, loop0; numbers by value. */
 static int
 names_order(const struct dirent **a, const struct dirent **b)
 {
 	const char *x = (*a)->d_name, *y = (*b)->d_name;
 	size_t p = strcspn(x, "0123456789"), q = strcspn(y, "0123456789");
+	bool last = strncmp(x, "loop", 4) == 0;
 
+	if (last != (strncmp(y, "loop", 4) == 0))
+		return last ? 1 : -1;
 	if (p != q && strncmp(x, "sd", 2) == 0 && strncmp(y, "sd", 2) == 0)
 		return p < q ? -1 : 1;
 	return versionsort(a, b);
@@ -189,10 +197,50 @@ list_scan(const char *directory, bool block, struct listed ***end,
 			continue;
 		if (!block)
 			strlcpy(d.sg, list[i]->d_name, sizeof(d.sg));
-		failed = list_add_disk(end, &d);
+		failed = list_add_disk(end, &d, false);
 	}
 	sysfs_forget(list, n);
 	return failed == 0 ? 0 : fault_errno(f, ENOMEM, "--list");
+}
+
+/* Add the disk that a name leads to, or that has this partition. */
+static int
+list_add_named(const char *name, const struct listed *all, struct listed ***end,
+    struct fault *f)
+{
+	struct stat st;
+	struct disk d = { .err = ENOTBLK };
+
+	if (stat(name, &st) != 0)
+		return fault_errno(f, errno, "%s", name);
+	if (!(S_ISBLK(st.st_mode) ? disk_of_block(st.st_rdev, &d) &&
+	    disk_of_block(d.whole, &d) : S_ISCHR(st.st_mode) &&
+	    disk_of_char(st.st_rdev, &d) && (d.sg[0] != '\0' ||
+	    d.bsg[0] != '\0' || d.ng[0] != '\0')))
+		return fault_set(f, STATUS_FILE, "%s is not a disk; -l alone "
+		    "lists those that are there", name);
+	for (; all != NULL; all = all->next)
+		if (d.node != 0 && all->disk.node == d.node)
+			return 0;
+	return list_add_disk(end, &d, true) == 0 ? 0 :
+	    fault_errno(f, ENOMEM, "--list");
+}
+
+/* Make a list of the disks that are named, or of all. */
+static int
+list_make(char *const word[], struct listed **list, struct fault *f)
+{
+	struct listed **end = list;
+	int failed = 0;
+
+	for (; *word != NULL && failed == 0; word++)
+		if ((*word)[0] != '-' && strchr(*word, '=') == NULL)
+			failed = list_add_named(*word, *list, &end, f);
+	if (failed != 0 || *list != NULL)
+		return failed;
+	failed = list_scan("/sys/block", true, &end, f);
+	return failed != 0 ? failed :
+	    list_scan("/sys/class/scsi_generic", false, &end, f);
 }
 
 static void
@@ -239,9 +287,10 @@ list_path(char *path, size_t room, const char *directory, const char *name)
 
 /*
  * A value in udev's record of a node, such as "E:ID_FS_TYPE=ext4"; "" without
- * one.  The record is a file: neither udev nor a device is queried.
+ * one.  The record is a file: neither udev nor a device is queried.  Returns
+ * whether there is a record.
  */
-static void
+static bool
 udev_value(dev_t node, const char *key, char *value, size_t room)
 {
 	char path[64], line[512];
@@ -260,8 +309,10 @@ udev_value(dev_t node, const char *key, char *value, size_t room)
 		strlcpy(value, line + 2 + n + 1, room);
 		break;
 	}
-	if (in != NULL)
-		fclose(in);
+	if (in == NULL)
+		return false;
+	fclose(in);
+	return true;
 }
 
 /* Text that is folded once it is complete. */
@@ -351,14 +402,39 @@ entry_end(struct entry *e, FILE *out, size_t indent)
 	return safe != NULL ? 0 : -1;
 }
 
-/* Add the file system, if udev knows it: ext4 "root". */
+/* Look at the node itself. */
 static void
-add_volume(struct entry *e, dev_t node)
+volume_probe(dev_t node, const char *name, char *type, size_t type_room,
+    char *label, size_t label_room)
 {
-	char type[64], label[256];
+	char path[300];
+	blkid_probe pr = disk_path(node, name, path, sizeof(path)) ?
+	    blkid_new_probe_from_filename(path) : NULL;
+	const char *text;
 
-	udev_value(node, "ID_FS_TYPE", type, sizeof(type));
-	udev_value(node, "ID_FS_LABEL", label, sizeof(label));
+	if (pr == NULL)
+		return;
+	if (blkid_do_safeprobe(pr) == 0) {
+		if (blkid_probe_lookup_value(pr, "TYPE", &text, NULL) == 0)
+			strlcpy(type, text, type_room);
+		if (blkid_probe_lookup_value(pr, "LABEL", &text, NULL) == 0)
+			strlcpy(label, text, label_room);
+	}
+	blkid_free_probe(pr);
+}
+
+/* Add the file system, if it is known: ext4 "root". */
+static void
+add_volume(struct entry *e, const struct listed *l, dev_t node,
+    const char *name)
+{
+	char type[64], label[256] = "";
+	bool known = udev_value(node, "ID_FS_TYPE", type, sizeof(type)) &&
+	    udev_value(node, "ID_FS_LABEL", label, sizeof(label));
+
+	if (!known && l->named)
+		volume_probe(node, name, type, sizeof(type), label,
+		    sizeof(label));
 	if (type[0] != '\0' && label[0] != '\0')
 		entry_add(e, "%s \"%s\"", type, label);
 	else if (type[0] != '\0')
@@ -438,7 +514,7 @@ disk_print(FILE *out, const struct listed *l)
 		entry_add(&e, "removable");
 	if (l->by_id[0] != '\0')
 		entry_add(&e, "by-id %s", l->by_id);
-	add_volume(&e, d->node);
+	add_volume(&e, l, d->node, d->name);
 	if (l->zoned[0] != '\0')
 		entry_add(&e, "zoned (%s)", l->zoned);
 	if (d->backing[0] != '\0')
@@ -459,7 +535,7 @@ part_print(FILE *out, const struct listed *l, const struct disk_part *part)
 	fprintf(e.to, "%s  %s", node, number_si(size, sizeof(size),
 	    (double)part->length));
 	e.comma = "  ";
-	add_volume(&e, part->node);
+	add_volume(&e, l, part->node, part->name);
 	add_uses(&e, l, part->name);
 	return entry_end(&e, out, INDENT);
 }
@@ -572,19 +648,18 @@ print_json(FILE *out, const struct listed *l)
 }
 
 int
-list_print(FILE *out, bool json, struct fault *f)
+list_print(FILE *out, bool json, char *const word[], struct fault *f)
 {
-	struct listed *list = NULL, **end = &list;
-	int failed = list_scan("/sys/block", true, &end, f);
+	struct listed *list = NULL;
+	int failed = list_make(word, &list, f);
 
-	if (failed == 0)
-		failed = list_scan("/sys/class/scsi_generic", false, &end, f);
 	if (failed == 0 && (json ? print_json(out, list) :
 	    print_disks(out, list)) != 0)
 		failed = fault_errno(f, ENOMEM, "--list");
-	if (failed == 0 && !json && access("/run/udev/data", F_OK) != 0)
+	if (failed == 0 && !json && (list == NULL || !list->named) &&
+	    access("/run/udev/data", F_OK) != 0)
 		list_fold(out, "No udev runs here, so file systems are not "
-		    "known; -d shows those of a disk.", 0);
+		    "known; -l DISK shows those of one.", 0);
 	list_free(list);
 	return failed;
 }

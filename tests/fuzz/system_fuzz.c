@@ -391,11 +391,12 @@ static void
 print_list(void)
 {
 	bool json = take()[0] == 'j';
+	char *none[] = { NULL };
 	struct fault f = { 0 };
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	int failed = out == NULL ? -1 : list_print(out, json, &f);
+	int failed = out == NULL ? -1 : list_print(out, json, none, &f);
 
 	if (out == NULL || fclose(out) != 0 || (failed != 0 &&
 	    (f.status == 0 || f.text[0] == '\0')))

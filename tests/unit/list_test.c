@@ -83,11 +83,12 @@ add_sg(const char *name, unsigned minor, char type)
 static void
 prints(bool json, const char *all)
 {
+	char *none[] = { "--list", NULL };
 	struct fault f;
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(list_print(out, json, &f), 0);
+	assert_int_equal(list_print(out, json, none, &f), 0);
 	fclose(out);
 	assert_string_equal(text, all);
 	free(text);
@@ -109,7 +110,7 @@ says_that_no_udev_runs(void **state)
 	prints(false, "/dev/nvme0n1  1.0 GB  nvme\n"
 	    "    sectors of 512 bytes\n"
 	    "No udev runs here, so file systems are not known; "
-	    "-d shows those of a disk.\n");
+	    "-l DISK shows those of one.\n");
 }
 
 static void
