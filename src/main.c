@@ -146,7 +146,7 @@ session_finish(struct session *s, struct decision *d,
 
 	if (out->signal == 0)
 		damage_make(&out->damage, plan_first(p), &out->map);
-	outputs_look(&d->outputs, out);
+	outputs_look(&d->outputs, p, out);
 	if (out->flush.status == 0)
 		decision_reread(d, out);
 	close_ends(s, &closed);

@@ -247,6 +247,15 @@ page()
 	    jq -se '.[0].source | .kind == "iscsi_disk" and .disk.vendor == "IET" and .size == 1048576' <j >told
 }
 it "is described for people and programs" page
+described_when_closed()
+{
+	pair 1M && serve 1:src 2:dst && copy 0 if="$uri/1" of="$uri/2" manifest=m &&
+	    jq -se '.[0] | .source.disk.vendor == "IET" and .target.disk.vendor == "IET" and
+	    .source.disk.serial != .target.disk.serial' <m >told &&
+	    script -qec "$pardd if=$uri/1 of=new" /dev/null >out </dev/null &&
+	    grep -q 'to see the files in it: losetup -r -f -P --show new' out
+}
+it "... after it was closed, too" described_when_closed
 
 # ------------------------------------------------------------------- errors
 

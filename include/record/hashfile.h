@@ -43,12 +43,22 @@ int bmap_write(struct newfile *, struct bmap_table *, uint64_t size,
  * Writing manifests.
  */
 
+struct json_t;
+
+struct ends_told {		/* what a manifest says of the ends */
+	struct json_t	*source, *target;	/* NULL: none, or no memory */
+};
+
+/* Describe the ends of a plan while they are open; manifest_forget frees it. */
+void manifest_look(struct ends_told *, const struct plan *);
+void manifest_forget(struct ends_told *);
+
 /*
  * Write a table of digests; off is the byte of the target where its ranges
  * begin.  Returns 0, or -1 with *f.
  */
 int manifest_write(struct newfile *, const struct plan *, struct digest_table *,
-    uint64_t off, struct fault *f);
+    uint64_t off, const struct ends_told *, struct fault *f);
 
 /*
  * usedmap=: what file systems use, as a map that ddrescue and domain= accept as

@@ -15,12 +15,14 @@
 #include "digest/hash.h"
 #include "part/used.h"
 #include "plan/plan.h"
+#include "record/hashfile.h"
 
 struct outputs {			/* for the main thread only */
 	struct hash	*hash;
 	struct newfile	 hashfile, profile, usedmap;
 	struct report	*report;	/* NULL without report= */
 	struct ranges	 ranges;
+	struct ends_told ends;	/* for manifest= */
 	struct bmap	 bmap;	/* the file of bmap= */
 	struct layout	 whole;	/* the layout of its image */
 	struct used	 used;	/* what the copy is limited to */
@@ -62,10 +64,10 @@ void outputs_finish(struct outputs *, const struct plan *, struct outcome *);
 void outputs_write(struct outputs *, const struct plan *, struct outcome *);
 
 /*
- * Before that, while the ends are open: collect what the report says about
- * them.
+ * Before that, while the ends are open: collect what the report and the
+ * manifest say about them.
  */
-void outputs_look(struct outputs *, struct outcome *);
+void outputs_look(struct outputs *, const struct plan *, struct outcome *);
 
 /*
  * After the verdict: write the report.  If that fails, the verdict has a reason

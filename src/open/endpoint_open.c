@@ -406,6 +406,7 @@ endpoint_replace(struct endpoint *ep, struct endpoint *new, struct fault *f)
 	}
 	if (ep->be->close != NULL)
 		ep->be->close(ep);
+	ep->be = new->be;
 	ep->priv = new->priv;
 	ep->id = new->id;
 	ep->is.inherited = false;

@@ -143,9 +143,10 @@ look_in_note(const struct plan *p)
 	struct disk d;
 
 	if (word != NULL && p->dst->kind == END_FILE && !p->dst->is.inherited &&
-	    p->dst_off == 0 && endpoint_disk(p->src, &d) && !p->counted &&
+	    p->dst_off == 0 && p->src->is.device && !p->counted &&
 	    p->src_off == (p->src->lim.part > 0 ? p->src->lim.base : 0)) {
-		if (p->src->lim.part > 0 || d.partition > 0)
+		if (p->src->lim.part > 0 || (endpoint_disk(p->src, &d) &&
+		    d.partition > 0))
 			print(stderr, "pardd: to see the files in it: mount "
 			    "-o ro,loop %s /mnt", word);
 		else

@@ -10,7 +10,6 @@
 #include "html/report_file.h"
 #include "copy/verdict.h"
 #include "plan/names.h"
-#include "record/hashfile.h"
 #include "report/profile.h"
 
 /* Load the block map, which describes the whole image. */
@@ -130,9 +129,10 @@ noted_from(const struct plan *p)
 
 /* Write the manifest or block map. */
 static int
-write_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
-    struct fault *f)
+write_ranges(struct outputs *outputs, const struct plan *p,
+    struct outcome *out, struct fault *f)
 {
+	struct ranges *r = &outputs->ranges;
 	uint64_t end = outcome_end(p, out);
 
 	if (!r->notes || end == NOWHERE || !target_holds_copy(out))
@@ -145,7 +145,8 @@ write_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
 		return fault_errno(f, ENOMEM, "manifest=%s",
 		    p->opts->manifest);
 	p = plan_first(p);
-	return manifest_write(&r->file, p, &r->noted, noted_from(p), f);
+	return manifest_write(&r->file, p, &r->noted, noted_from(p),
+	    &outputs->ends, f);
 }
 
 void
@@ -166,7 +167,7 @@ outputs_write(struct outputs *r, const struct plan *p, struct outcome *out)
 	size_t i;
 
 	hashfile_write(&r->hashfile, p, out, &f[0]);
-	write_ranges(&r->ranges, p, out, &f[1]);
+	write_ranges(r, p, out, &f[1]);
 	profile_write(out->profile, &r->profile, out->tally.seconds, &f[2]);
 	usedmap_write(&r->usedmap, p, &f[3]);
 	for (i = 0; i < 4 && out->outputs.status == 0; i++)
@@ -174,8 +175,10 @@ outputs_write(struct outputs *r, const struct plan *p, struct outcome *out)
 }
 
 void
-outputs_look(struct outputs *r, struct outcome *out)
+outputs_look(struct outputs *r, const struct plan *p, struct outcome *out)
 {
+	if (r->ranges.notes && !r->ranges.maps)
+		manifest_look(&r->ends, plan_first(p));
 	report_file_look(r->report, out);
 }
 
@@ -203,6 +206,7 @@ outputs_close(struct outputs *r)
 {
 	outputs_abandon(r);
 	ranges_close(&r->ranges);
+	manifest_forget(&r->ends);
 	used_free(&r->used);
 	bmap_free(&r->bmap);
 	hash_close(r->hash);

@@ -273,6 +273,7 @@ iscsi_close_errand(void *arg)
 static int
 iscsi_close(struct endpoint *ep)
 {
+	static const struct backend closed = { .open = NULL };
 	struct iscsi *iscsi = iscsi_of(ep);
 	int err = 0;
 
@@ -284,6 +285,7 @@ iscsi_close(struct endpoint *ep)
 	if (err != 0)			/* without a thread */
 		iscsi_link_close(&iscsi->link);
 	free(iscsi);
+	ep->be = &closed;	/* what describes it has gone */
 	return 0;
 }
 

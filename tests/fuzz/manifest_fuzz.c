@@ -86,13 +86,16 @@ again(struct manifest *m)
 	struct newfile file = { .path = out_path };
 	struct plan p = { .chunk = (size_t)m->digests.chunk };
 	struct manifest copy;
+	struct ends_told ends;
 	struct fault f;
 
-	if (manifest_write(&file, &p, &m->digests, m->off, &f) != 0 ||
+	manifest_look(&ends, &p);
+	if (manifest_write(&file, &p, &m->digests, m->off, &ends, &f) != 0 ||
 	    manifest_load(&copy, out_path, &f) != 0)
 		abort();
 	same(m, &copy);
 	manifest_free(&copy);
+	manifest_forget(&ends);
 }
 
 int
