@@ -284,6 +284,29 @@ several()
 	    grep -q "$(sha256sum <image | cut -c1-64)" err
 }
 it "unpacks onto several targets at once, with a digest of the content" several
+# What a download page prints is either of the packed bytes or of the image.
+expected()
+{
+	local format sum own
+	for format in $formats; do
+		packed $format 500 && sum=$(sha256sum <x | head -c 64) && own=$(sha256sum <image | head -c 64) &&
+		    exits 0 "$pardd" if=x of=dst oflag=trunc decode=auto expect=sha256:$sum json=j && complete && same image dst &&
+		    says "decoded from $(word $format), whose sha256 is as expected\$" &&
+		    says "^pardd: the sha256 of the packed bytes is $sum, as expected\$" &&
+		    jq -se --arg own $own --arg sum $sum 'last.hashes == [{algorithm: "sha256", digest: $own, expected: $sum,
+		    packed: $sum}]' j >/dev/null || fail "$format" || return
+		exits 0 "$pardd" of=dst oflag=trunc decode=auto expect=sha256:$own < <(cat x) && complete && same image dst &&
+		    says "decoded from $(word $format), the sha256 of its content is as expected\$" &&
+		    says "^pardd: the sha256 of the packed bytes is $sum\$" || fail "$format" || return
+		exits 14 "$pardd" if=x of=dst oflag=trunc decode=auto expect=sha256:${sum//[13]/2} &&
+		    says "NOT as expected: the sha256 of what was copied is $own, and that of the packed bytes $sum" || return
+	done
+	# what is not read to its end has one digest only
+	sum=$(md5sum <x | head -c 32) && exits 14 "$pardd" if=x of=dst oflag=trunc decode=auto count=10 expect=md5:$sum &&
+	    ! grep -q packed err && sum=$(head -c 5120 image | md5sum | head -c 32) &&
+	    exits 0 "$pardd" if=x of=dst oflag=trunc decode=auto count=10 expect=md5:$sum
+}
+it "expects a digest of the packed bytes, or of the content, and says which" expected
 itself()
 {
 	packed xz 100 && cp x was && exits 101 "$pardd" if=x of=x decode=auto && one_line 'source and target are the same' &&

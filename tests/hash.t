@@ -235,7 +235,7 @@ incomplete()
 	says '^pardd: no digest: not all was copied$' && does_not_say '^[0-9a-f]{32}' &&
 	    [[ ! -e sums && ! -e sums.pardd.tmp ]] || return
 	[[ $(jq -c 'select(.event == "result").hashes' json) = \
-	    '[{"algorithm":"md5","digest":null,"expected":null}]' ]] ||
+	    '[{"algorithm":"md5","digest":null,"expected":null,"packed":null}]' ]] ||
 	    fail "$(cat json; ls)"
 }
 hashing=(hash=md5 hashfile=sums json=json)

@@ -33,6 +33,9 @@ extern const struct algorithm algorithms[ALGORITHMS];
 /* The algorithm whose name is these len bytes, or NULL. */
 const struct algorithm *algorithm_named(const char *name, size_t len);
 
+/* The algorithm of a value of expect=, or NULL if there is none. */
+const struct algorithm *algorithm_expected(const char *expect);
+
 /*
  * Check the value of expect=, and add its algorithm to *bits.  NULL is valid,
  * and adds nothing.  Returns 0, or -1 with a usage error in *f.

@@ -43,7 +43,9 @@ struct hash_sum {			/* the result of an algorithm */
 	const char	*tag;	/* as in the output of cksum */
 	char		 hex[HASH_HEX];	/* "": the copy is not complete */
 	const char	*expected;	/* points into opts; NULL: none */
-	bool		 differs;	/* is not as expected */
+	const char	*packed;	/* the digest of the packed bytes, if
+				 * one is expected; NULL: not known */
+	bool		 differs;	/* neither is as expected */
 };
 
 /*
@@ -66,6 +68,14 @@ const struct hash_range *hash_wrong(const struct hash *);
 /* Compute the digest of len bytes.  Returns 0, or -1 with *f. */
 int hash_once(const struct algorithm *, const void *buf, size_t len,
     char hex[HASH_HEX], struct fault *f);
+
+/*
+ * The same for bytes that come in parts, without a thread: hash_open_ranges
+ * without ranges, hash_add, hash_result, which leaves "" if it has failed, and
+ * hash_close.
+ */
+void hash_add(struct hash *, const void *buf, size_t len);
+void hash_result(struct hash *, char hex[HASH_HEX]);
 
 /*
  * From here on h may be NULL; then nothing happens.
@@ -99,10 +109,15 @@ void hash_stop(struct hash *);
 
 /*
  * Everything was posted: end the threads, and finish the digests if the copy
- * was read up to its end, "end" bytes.  Returns 0, or -1 with *f if libcrypto
- * has failed.  Not for a run that was abandoned.
+ * was read up to its end, "end" bytes; "packed" is the digest of what they were
+ * unpacked from, or "", and stays the caller's.  Returns 0, or -1 with *f if
+ * libcrypto has failed.  Not for a run that was abandoned.
  */
-int hash_finish(struct hash *, uint64_t end, struct fault *f);
+int hash_finish(struct hash *, uint64_t end, const char *packed,
+    struct fault *f);
+
+/* Whether it is the packed bytes that are as expected. */
+bool hash_packed(const struct hash_sum *);
 
 /* The n results; before hash_finish without digests. */
 const struct hash_sum *hash_digests(const struct hash *, size_t *n);

@@ -16,6 +16,7 @@
 
 #include "base/fault.h"
 #include "cli/opts.h"
+#include "digest/hash.h"
 #include "disk/filesystem.h"
 #include "end/lane.h"
 
@@ -146,7 +147,9 @@ struct endpoint {		/* shared by all workers; const once open */
 	const struct endpoint *carrier;	/* whose bytes it unpacks, or NULL */
 	const char	*decoded;	/* from this format, or NULL */
 	char		 again[300];	/* its new name: endpoint_replace */
-	char		 said[256];	/* once closed: note of the backend */
+	char		 said[256];	/* once closed: note of the backend, */
+	char		 packed[HASH_HEX];	/* and the digest of what it
+				 * was unpacked from, for expect=, or "" */
 };
 
 /*

@@ -29,6 +29,13 @@ algorithm_named(const char *name, size_t len)
 	return NULL;
 }
 
+const struct algorithm *
+algorithm_expected(const char *expect)
+{
+	return expect == NULL ? NULL : algorithm_named(expect, strcspn(expect,
+	    ":"));
+}
+
 int
 algorithm_expect(const char *expect, unsigned *bits, struct fault *f)
 {
@@ -38,7 +45,7 @@ algorithm_expect(const char *expect, unsigned *bits, struct fault *f)
 	if (expect == NULL)
 		return 0;
 	len = strcspn(expect, ":");
-	a = algorithm_named(expect, len);
+	a = algorithm_expected(expect);
 	if (expect[len] == '\0' || a == NULL)
 		return fault_set(f, STATUS_USAGE, "expect=%s: it takes "
 		    "ALG:HEX, with an algorithm of hash=", expect);

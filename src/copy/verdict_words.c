@@ -203,6 +203,8 @@ words_of_digests(struct words *w, const struct reason *r)
 		continue;
 	words_add(w, "NOT as expected: the %s of what was copied is %s",
 	    d->name, d->hex);
+	if (d->packed != NULL)
+		words_add(w, ", and that of the packed bytes %s", d->packed);
 }
 
 /* A reason that stands alone. */
@@ -434,6 +436,21 @@ words_used(struct words *w)
 }
 
 /* There is no reason: everything was copied. */
+/* From what the source was unpacked, and which of both was expected. */
+static void
+words_decoded(struct words *w)
+{
+	const struct hash_sum *d;
+	size_t n;
+
+	words_add(w, ", decoded from %s", w->p->src->decoded);
+	for (d = hash_digests(w->p->hash, &n); n > 0; n--, d++)
+		if (d->expected != NULL)
+			words_add(w, hash_packed(d) ? ", whose %s is as "
+			    "expected" : ", the %s of its content is as "
+			    "expected", d->name);
+}
+
 static void
 words_complete(struct words *w)
 {
@@ -460,7 +477,7 @@ words_complete(struct words *w)
 		words_add(w, (p->opts->rest & REST_TRIM) != 0 ?
 		    ", rest trimmed" : ", rest zeroed");
 	if (p->src->decoded != NULL)
-		words_add(w, ", decoded from %s", p->src->decoded);
+		words_decoded(w);
 	words_within(w);
 	words_changed(w);
 	words_without(w);

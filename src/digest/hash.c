@@ -185,7 +185,7 @@ add_hasher(struct hash *h, const struct algorithm *a, struct fault *f)
 int
 hash_open(struct hash **made, const struct opts *o, struct fault *f)
 {
-	size_t i, len = o->expect != NULL ? strcspn(o->expect, ":") : 0;
+	size_t i;
 	const struct algorithm *a;
 	struct hash *h;
 
@@ -203,8 +203,9 @@ hash_open(struct hash **made, const struct opts *o, struct fault *f)
 			hash_close(h);
 			return -1;
 		}
-		if (a == algorithm_named(o->expect, len))
-			h->digest[h->n - 1].expected = o->expect + len + 1;
+		if (a == algorithm_expected(o->expect))
+			h->digest[h->n - 1].expected = strchr(o->expect,
+			    ':') + 1;
 	}
 	*made = h;
 	return 0;
@@ -242,6 +243,19 @@ hash_wrong(const struct hash *h)
 	return NULL;
 }
 
+void
+hash_add(struct hash *h, const void *buf, size_t len)
+{
+	hasher_update(&h->hasher[0], buf, len);
+}
+
+void
+hash_result(struct hash *h, char hex[HASH_HEX])
+{
+	hex[0] = '\0';
+	hasher_finish(&h->hasher[0], hex);
+}
+
 int
 hash_once(const struct algorithm *a, const void *buf, size_t len,
     char hex[HASH_HEX], struct fault *f)
@@ -250,9 +264,8 @@ hash_once(const struct algorithm *a, const void *buf, size_t len,
 
 	if (hash_open_ranges(&h, a, NULL, 0, f) != 0)
 		return -1;
-	hex[0] = '\0';
-	hasher_update(&h->hasher[0], buf, len);
-	hasher_finish(&h->hasher[0], hex);
+	hash_add(h, buf, len);
+	hash_result(h, hex);
 	hash_close(h);
 	return hex[0] != '\0' ? 0 : fault_set(f, STATUS_FILE, "%s failed",
 	    a->name);
@@ -490,8 +503,14 @@ hash_stop(struct hash *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
+bool
+hash_packed(const struct hash_sum *d)
+{
+	return d->packed != NULL && strcasecmp(d->packed, d->expected) == 0;
+}
+
 int
-hash_finish(struct hash *h, uint64_t end, struct fault *f)
+hash_finish(struct hash *h, uint64_t end, const char *packed, struct fault *f)
 {
 	int err = 0;
 	size_t i;
@@ -509,7 +528,9 @@ hash_finish(struct hash *h, uint64_t end, struct fault *f)
 		if (t->failed)
 			err = fault_set(f, STATUS_FILE, "%s: %s failed",
 			    t->alg->name, LIBCRYPTO);
-		d->differs = d->expected != NULL &&
+		if (d->expected != NULL && packed[0] != '\0')
+			d->packed = packed;
+		d->differs = d->expected != NULL && !hash_packed(d) &&
 		    strcasecmp(d->hex, d->expected) != 0;
 	}
 	return err;

@@ -396,7 +396,10 @@ digests_table(FILE *out, const struct report_data *d)
 		html_fact(out, sum[i].name, "%s%s", sum[i].hex[0] != '\0' ?
 		    sum[i].hex : "none: not all was copied",
 		    sum[i].hex[0] == '\0' || sum[i].expected == NULL ? "" :
-		    sum[i].differs ? ", NOT as expected" : ", as expected");
+		    sum[i].differs ? ", NOT as expected" :
+		    hash_packed(&sum[i]) ? "; the packed bytes are as "
+		    "expected" :
+		    ", as expected");
 	table_end(out);
 }
 

@@ -24,6 +24,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "digest/hash.h"
 #include "end/backend.h"
 #include "pack/codec.h"
 
@@ -60,6 +61,8 @@ struct decoded {
 	unsigned char	*head;		/* the first bytes of the content, */
 	size_t		 head_at, head_len;	/* and what is left of them */
 	struct io	 failed;	/* how */
+	struct hash	*packed;	/* of its bytes, for expect=, or NULL */
+	char		 digest[HASH_HEX];	/* the same, or "" */
 };
 
 /* --- the carrier -------------------------------------------------------- */
@@ -126,6 +129,8 @@ decoded_fill(struct decoded *d, size_t n)
 		io.len = (size_t)MIN(CHUNK, size - d->at);
 		if (io.len > 0 && !carrier_read(d, &io))
 			return false;
+		if (d->packed != NULL)
+			hash_add(d->packed, io.buf, io.done);
 		d->at += io.done;
 		d->in_len += io.done;
 		d->ended = io.done < CHUNK;
@@ -163,9 +168,11 @@ decoded_between(struct decoded *d)
 		return;
 	if (d->in_len > 0 && d->in[0] == 0 && d->members > 0)
 		return;
-	if (d->in_len == 0 && (d->members > 0 || codec->bit == 0))
+	if (d->in_len == 0 && (d->members > 0 || codec->bit == 0)) {
 		d->state = OVER;
-	else if (d->in_len == 0)
+		if (d->packed != NULL)
+			hash_result(d->packed, d->digest);
+	} else if (d->in_len == 0)
 		decoded_fail(d, STATUS_SHORT, "it is empty");
 	else if (codec->begins(d->in, d->in_len) && (d->members == 0 ||
 	    (!codec->single && (d->zeros == 0 || (codec->gap > 0 &&
@@ -342,6 +349,7 @@ decoded_free(struct decoded *d)
 {
 	if (d->d.state != NULL && d->d.codec->close != NULL)
 		d->d.codec->close(&d->d);
+	hash_close(d->packed);
 	free(d->buf);
 	free(d->head);
 	free(d);
@@ -354,6 +362,7 @@ decoded_close(struct endpoint *ep)
 	int err = lane_detach(&d->lane), closed = endpoint_close(&d->carrier);
 
 	strlcpy(ep->said, d->carrier.said, sizeof(ep->said));
+	memcpy(ep->packed, d->digest, sizeof(ep->packed));
 	ep->is.stuck = d->carrier.is.stuck;
 	if (ep->is.stuck)
 		return err != 0 ? err : closed;
@@ -478,6 +487,7 @@ decoded_open(struct endpoint *ep, const struct opts *o, bool look,
 {
 	struct decoded *d = calloc(1, sizeof(*d));
 	bool unread = look && ep->is.streamed;
+	const struct algorithm *expected;
 	int failed = -1;
 
 	if (d != NULL && (d->buf = page_alloc(MARGIN + CHUNK)) != NULL)
@@ -492,7 +502,9 @@ decoded_open(struct endpoint *ep, const struct opts *o, bool look,
 	d->d.memory = o->mem > 0 ? (uint64_t)o->mem : 0;
 	d->d.threads = decoded_threads(o);
 	d->whole = o->count < 0 && o->compare == 0;
-	if (decoded_attach(d, f) != 0) {
+	expected = algorithm_expected(o->expect);
+	if ((expected != NULL && hash_open_ranges(&d->packed, expected, NULL,
+	    0, f) != 0) || decoded_attach(d, f) != 0) {
 		decoded_free(d);
 		return -1;
 	}

@@ -56,9 +56,11 @@ result_hashes(const struct hash *hash)
 
 	d = hash_digests(hash, &n);
 	for (i = 0; i < n; i++)
-		list = value_append(list, json_pack("{s:s, s:o, s:o}",
-		    "algorithm", d[i].name, "digest", value_known(d[i].hex),
-		    "expected", value_text(d[i].expected)));
+		list = value_append(list, json_pack("{s:s, s:o, s:o, "
+		    "s:o}", "algorithm", d[i].name, "digest",
+		    value_known(d[i].hex), "expected",
+		    value_text(d[i].expected), "packed",
+		    value_text(d[i].packed)));
 	return list;
 }
 

@@ -238,7 +238,11 @@ report_digests(const struct plan *p, const struct outcome *out)
 		else		/* no memory for the name in it */
 			print(stderr, "pardd: %s: %s", d[i].name, d[i].hex);
 		free(line);
-		if (d[i].expected != NULL &&
+		if (d[i].packed != NULL)
+			print(stderr, "pardd: the %s of the packed bytes is %s"
+			    "%s", d[i].name, d[i].packed, hash_packed(&d[i]) ?
+			    ", as expected" : "");
+		if (d[i].expected != NULL && !hash_packed(&d[i]) &&
 		    out->status != STATUS_MISMATCH)
 			print(stderr, "pardd: the %s is %sas expected",
 			    d[i].name, d[i].differs ? "NOT " : "");

@@ -154,7 +154,8 @@ outputs_finish(struct outputs *r, const struct plan *p, struct outcome *out)
 {
 	struct fault failed;
 
-	if (hash_finish(r->hash, outcome_end(p, out), &failed) != 0)
+	if (hash_finish(r->hash, outcome_end(p, out), p->src->packed,
+	    &failed) != 0)
 		out->fault = failed;
 	if (r->ranges.checks)
 		hand_over(&r->ranges, out);

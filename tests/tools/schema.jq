@@ -49,7 +49,8 @@ def hash: holds({
 	algorithm: (.algorithm | word(["sha256", "sha512", "sha1", "md5",
 	    "blake2b512", "sha3-256", "xxh128"])),
 	digest: (.digest | maybe(text and test("^[0-9a-f]+$"))),
-	expected: (.expected | maybe(text and test("^[0-9a-fA-F]+$")))});
+	expected: (.expected | maybe(text and test("^[0-9a-fA-F]+$"))),
+	packed: (.packed | maybe(text and test("^[0-9a-f]+$")))});
 # In order of precedence: the status is that of the first that there is.
 def kinds: ["left", "signal", "fault", "short", "empty", "not_flushed",
 	"not_swept", "not_tried", "map_not_saved", "not_verified", "differs",

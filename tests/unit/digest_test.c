@@ -244,7 +244,7 @@ tells_what_cannot_go_on(void **state)
 		assert_int_equal(hash_start(h, &f), 0);
 		hash_post(h, &piece, 0, data, sizeof(data));
 		hash_wait(h, &piece);
-		assert_int_equal(hash_finish(h, sizeof(data), &f), -1);
+		assert_int_equal(hash_finish(h, sizeof(data), "", &f), -1);
 		assert_int_equal(f.status, STATUS_FILE);
 		assert_non_null(strstr(f.text, "sha256: libcrypto"));
 		sum = hash_digests(h, &n);
@@ -292,7 +292,7 @@ finds_no_range_right_after_that(void **state)
 		assert_int_equal(hash_start(h, &f), 0);
 		hash_post(h, &piece, 0, data, sizeof(data));
 		hash_wait(h, &piece);
-		assert_int_equal(hash_finish(h, sizeof(data), &f), 0);
+		assert_int_equal(hash_finish(h, sizeof(data), "", &f), 0);
 		wrong = hash_wrong(h);
 		assert_int_equal(wrong == NULL ? -1 : wrong - range,
 		    row[i].wrong);
@@ -319,7 +319,7 @@ finds_a_range_in_a_gap_wrong(void **state)
 	assert_int_equal(hash_start(h, &f), 0);
 	hash_post(h, &piece, 20, data, sizeof(data));
 	hash_wait(h, &piece);
-	assert_int_equal(hash_finish(h, 30, &f), 0);
+	assert_int_equal(hash_finish(h, 30, "", &f), 0);
 	assert_ptr_equal(hash_wrong(h), range);
 	assert_true(range[1].right);
 	hash_close(h);
@@ -344,7 +344,7 @@ gives_up_a_gap(void **state)
 	assert_int_equal(hash_start(h, &f), 0);
 	sem_wait(&lib.updated);
 	hash_stop(h);
-	assert_int_equal(hash_finish(h, UINT64_C(1) << 40, &f), 0);
+	assert_int_equal(hash_finish(h, UINT64_C(1) << 40, "", &f), 0);
 	sum = hash_digests(h, &n);
 	assert_string_equal(sum[0].hex, "");
 	hash_close(h);
@@ -375,7 +375,7 @@ gives_back_what_nobody_takes(void **state)
 	hash_stop(NULL);
 	hash_gaps(NULL, NULL, 0, 0);
 	assert_int_equal(hash_start(NULL, &f), 0);
-	assert_int_equal(hash_finish(NULL, 0, &f), 0);
+	assert_int_equal(hash_finish(NULL, 0, "", &f), 0);
 	assert_null(hash_wrong(NULL));
 	hash_close(NULL);
 	hash_close(h);

@@ -504,7 +504,7 @@ tells_digests(void **state)
 	has("<caption>Of what was copied</caption>");
 	assert_int_equal(count("<td>none: not all was copied</td>"), 2);
 	assert_int_equal(hash_start(h, &f), 0);
-	assert_int_equal(hash_finish(h, 0, &f), 0);
+	assert_int_equal(hash_finish(h, 0, "", &f), 0);
 	out.tally.lost = 1;
 	make();
 	has("<caption>Of what was copied, with zeros for what could not be read"
@@ -521,7 +521,7 @@ tells_digests(void **state)
 	o.expect = "sha256:" "f" EMPTY;
 	assert_int_equal(hash_open(&h, &o, &f), 0);
 	assert_int_equal(hash_start(h, &f), 0);
-	assert_int_equal(hash_finish(h, 0, &f), 0);
+	assert_int_equal(hash_finish(h, 0, "", &f), 0);
 	p.hash = h;
 	make();
 	has("<td>" EMPTY ", NOT as expected</td>");
