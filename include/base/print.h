@@ -22,6 +22,12 @@ void print(FILE *out, const char *fmt, ...)
 void print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * How many bytes of an escaped message belong on one line: blanks, and a word,
+ * or a command that it tells, up to ", ", "; ", " (" or the end.
+ */
+size_t print_unit(const char *text, bool *command);
+
 /* Print our own text to standard error as it is, for a live line. */
 void print_raw(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));

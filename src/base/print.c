@@ -10,6 +10,9 @@
  * poll(2) says that there is room, and if a signal has arrived meanwhile, or
  * some seconds ago, the line is dropped.
  *
+ * On a terminal messages are folded between words, and before a command that
+ * they tell, which is one line: so it can be pasted.
+ *
  * Standard error may be the very file that is being written.  Then everything
  * is kept in memory and printed after the copy.
  */
@@ -36,6 +39,7 @@ enum {
 	ROOM = 32,		/* bytes for a colour, and the end of the
 				 * line */
 	TICK = 100,		/* ms */
+	NARROW = 20,		/* columns: less is folded by the terminal */
 	TERMINAL = 100,		/* bytes that one takes if it takes one byte */
 };
 
@@ -98,14 +102,70 @@ put_name(char **to, const char *text)
 	return text + n;
 }
 
+/* Whether these are the first letters of a command that messages tell. */
+static bool
+print_tells(const char *text)
+{
+	static const char *const program[] = { "7z ", "blockdev ", "btrfstune ",
+		"chattr ", "cryptsetup ", "curl ", "hdparm ", "losetup ",
+		"lz4 ", "lzip ", "lzop ", "mlabel ", "mount ", "ntfslabel ",
+		"pardd ", "partclone.restore ", "partprobe ", "sfdisk ",
+		"sgdisk ", "simg2img ", "swaplabel ", "tune2fs ",
+		"xfs_admin " };
+	size_t i;
+
+	for (i = 0; i < sizeof(program) / sizeof(program[0]); i++)
+		if (strncmp(text, program[i], strlen(program[i])) == 0)
+			return true;
+	return false;
+}
+
+size_t
+print_unit(const char *text, bool *command)
+{
+	size_t n = strspn(text, " ");
+	bool quoted = false;
+
+	*command = print_tells(text + n);
+	if (!*command)
+		return n + strcspn(text + n, " ");
+	for (; text[n] != '\0' && (quoted || text[n] != ' ' ||
+	    (strchr(",;", text[n - 1]) == NULL && text[n + 1] != '(')); n++)
+		quoted = quoted != (text[n] == '\'');
+	return n;
+}
+
+/* Fold a line of which so many columns are used already. */
+static void
+print_fold(char *text, size_t used, size_t columns)
+{
+	bool command;
+	size_t n;
+
+	for (; *text != '\0'; text += n) {
+		n = print_unit(text, &command);
+		used += n;
+		if (used > columns && *text == ' ') {
+			*text = '\n';
+			used = n - 1;
+		}
+	}
+}
+
 static void
 print_line(FILE *out, char *line, const char *text, bool red)
 {
-	char *to = line;
+	size_t columns = fileno(out) != STDERR_FILENO ||
+	    strncmp(text, "pardd:", 6) != 0 ? 0 : print_screen(out).columns;
+	char *to = line, *from;
 
 	if (red)
 		text = put_name(&to, text);
+	from = to;
 	to = escape_line(to, text);
+	if (columns >= NARROW)
+		print_fold(from, from > line ? sizeof("pardd:") - 1 : 0,
+		    columns);
 	*to++ = '\n';
 	if (fileno(out) == STDERR_FILENO)
 		put_error(line, (size_t)(to - line));

@@ -41,13 +41,6 @@ void page_row(const struct sheet *, const char *text);
 void page_told(const struct sheet *, const char *heading, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/*
- * Our own advice, ending in a command that can be copied, which is kept on one
- * line if possible: its words, and the end it applies to.
- */
-void page_advice(const struct sheet *, const char *heading, const char *text,
-    const char *command, const char *end);
-
 struct list {			/* items between commas: as many as fit, and at
 				   least a part of the first */
 	char	 text[LIST + 64];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/print.h"
 
 enum {
 	TEXT = 1024,		/* bytes, before escaping */
@@ -31,16 +32,23 @@ page_row(const struct sheet *s, const char *text)
 	page_put_line(s->out, "", text, strlen(text));
 }
 
-/* How much of a text fits into so many columns. */
+/*
+ * How much of a longer text goes on a line of so many columns: whole words, or
+ * a command that may be longer.
+ */
 static size_t
 page_line_cut(const char *text, size_t room)
 {
-	size_t n, tied = 0;
+	bool command;
+	size_t n = 0, unit;
 
-	for (n = room; n > 0 && text[n] != ' '; n--)
-		if (text[n] == TIED && tied == 0)
-			tied = n;
-	return n > 0 ? n : tied > 0 ? tied : room;
+	while (n + (unit = print_unit(text + n, &command)) <= room)
+		n += unit;
+	if (n > 0 || command)
+		return n > 0 ? n : unit;
+	for (n = room; n > 0 && text[n] != TIED; n--)
+		;
+	return n > 0 ? n : room;
 }
 
 /* Print escaped text, folded, under a heading; further lines are indented. */
@@ -79,19 +87,6 @@ page_tie(char *text)
 {
 	for (; (text = strchr(text, ' ')) != NULL; text++)
 		*text = TIED;
-}
-
-void
-page_advice(const struct sheet *s, const char *heading, const char *text,
-    const char *command, const char *end)
-{
-	char line[TEXT + 4 * TEXT + 1], *to = line;
-
-	to += snprintf(line, TEXT, "%s", text);
-	to = escape_line(to, command);
-	escape_line(to, end);
-	page_tie(line + strlen(text));
-	page_wrap(s, heading, line);
 }
 
 struct list

@@ -316,8 +316,8 @@ remarks_put(const struct sheet *s, const struct plan *p)
 	odd_put(s, &p->found->src, "source");
 	odd_put(s, &p->found->dst, "target");
 	if (p->found->backup_astray)
-		page_advice(s, "Note", "the backup GPT will not be at the end "
-		    "of the disk; to move it there afterwards: ",
+		page_told(s, "Note", "the backup GPT will not be at the end "
+		    "of the disk; to move it there afterwards: %s%s",
 		    report_gpt_tool(p), strlen(disk) <= NAME ? disk : "DISK");
 	if (p->found->table_sector > 0)
 		page_told(s, "Note",

@@ -56,13 +56,14 @@ folds_at_the_last_blank(void **state)
 }
 
 static void
-folds_what_belongs_together_where_it_must(void **state)
+folds_no_command(void **state)
 {
 	(void)state;
-	page_advice(&s, "", "do this: ", "pardd if=/dev/one of=", "/dev/two");
+	page_told(&s, "", "do this: %s%s, then that", "pardd if=/dev/one of=",
+	    "/dev/two");
 	is("        do this:\n"
-	    "        pardd if=/dev/one\n"
-	    "        of=/dev/two\n");
+	    "        pardd if=/dev/one of=/dev/two,\n"
+	    "        then that\n");
 }
 
 static void
@@ -116,7 +117,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UNIT(folds_at_the_last_blank),
-		UNIT(folds_what_belongs_together_where_it_must),
+		UNIT(folds_no_command),
 		UNIT(cuts_what_has_no_blank),
 		UNIT(ends_a_list_where_it_is_full),
 		UNIT(cuts_the_first_of_a_list_where_it_must),

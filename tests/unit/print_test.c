@@ -31,6 +31,7 @@ static struct {
 	unsigned writes, full;		/* how often poll says so first */
 	int	 waited;		/* ms */
 	bool	 terminal;
+	unsigned short columns;	/* of it; 0: 80 */
 	int	 fails;			/* a descriptor in so many calls, or 0 */
 } err;
 
@@ -83,7 +84,7 @@ ioctl(int fd, unsigned long request, ...)
 	assert_int_equal(request, TIOCGWINSZ);
 	va_start(ap, request);
 	*va_arg(ap, struct winsize *) = (struct winsize){ .ws_row = 24,
-		.ws_col = 80 };
+		.ws_col = err.columns > 0 ? err.columns : 80 };
 	va_end(ap);
 	return err.terminal ? 0 : -1;
 }
@@ -231,6 +232,42 @@ prints_long_lines(void **state)
 	said("nothing of ours\npardd: grey\n");
 }
 
+static void
+folded(unsigned short columns, const char *text)
+{
+	set_up(NULL);
+	err.terminal = true;
+	err.columns = columns;
+	print_alarm(stderr, columns == 41, "pardd: note: %s is larger, so its "
+	    "backup is not at the end; to move it there: sfdisk --relocate "
+	    "gpt-bak-std %s; or none", "a, b", "'/dev/x; y'");
+	said(text);
+}
+
+static void
+folds_before_a_word_or_a_command(void **state)
+{
+	(void)state;
+	folded(129, "pardd: note: a, b is larger, so its backup is not at the "
+	    "end; to move it there: sfdisk --relocate gpt-bak-std "
+	    "'/dev/x; y'; or\nnone\n");
+	folded(80, "pardd: note: a, b is larger, so its backup is not at the "
+	    "end; to move it there:\nsfdisk --relocate gpt-bak-std "
+	    "'/dev/x; y'; or none\n");
+	folded(41, PRINT_RED "pardd:" PRINT_PLAIN " note: a, b is larger, so "
+	    "its\nbackup is not at the end; to move it\nthere:\n"
+	    "sfdisk --relocate gpt-bak-std '/dev/x; y';\nor none\n");
+	folded(19, "pardd: note: a, b is larger, so its backup is not at the "
+	    "end; to move it there: sfdisk --relocate gpt-bak-std "
+	    "'/dev/x; y'; or none\n");
+	set_up(NULL);
+	err.terminal = true;
+	print(stderr, "no message of ours has so many words, and yet this one "
+	    "is not folded at all");
+	assert_int_equal(err.text[err.n - 1], '\n');
+	assert_null(memchr(err.text, '\n', err.n - 1));
+}
+
 static bool
 coloured(const char *no, const char *term, bool terminal)
 {
@@ -293,6 +330,7 @@ main(void)
 		TEST(waits_for_room),
 		TEST(answers_a_signal),
 		TEST(prints_long_lines),
+		TEST(folds_before_a_word_or_a_command),
 		TEST(knows_a_terminal),
 		TEST(holds),
 	};
