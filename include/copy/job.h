@@ -180,7 +180,7 @@ struct job {			/* I: set before the workers start */
 	atomic_uint_fast64_t spared;	/* bytes that the target had already */
 	atomic_uint_fast64_t rest;	/* bytes behind the copy, cleared */
 	uint64_t	 rest_whole;	/* of so many, in that phase */
-	uint64_t	 hollow;	/* lead: bytes of holes in a target
+	uint64_t	 hole_bytes;	/* lead: bytes of holes in a target
 					 * that may be kept */
 	int		 halt;		/* I: readable once stop is set */
 	int		 done;		/* I: readable once the lead is done */

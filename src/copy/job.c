@@ -78,7 +78,7 @@ job_holes(const struct job *job, uint64_t length, uint64_t finished)
 	uint64_t kept = before->had + before->spared + job->spared;
 
 	return job->zeroed + job->shared + before->zeroed + before->shared +
-	    MIN(job->hollow, kept) + length - finished;
+	    MIN(job->hole_bytes, kept) + length - finished;
 }
 
 size_t

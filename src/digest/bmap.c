@@ -63,7 +63,7 @@ struct reader {
 	struct expat	 x;
 	XML_Parser	 parser;
 	const char	*wrong;		/* the first error, or NULL */
-	bool		 poor;		/* there was no memory */
+	bool		 no_memory;	/* there was no memory */
 	char		 text[TEXT_MOST];	/* text of the current
 						 * element */
 	size_t		 n;
@@ -195,7 +195,7 @@ bmap_parse_range(struct reader *r)
 	uint64_t first, last, end, before = 0;
 
 	if (g == NULL) {
-		r->poor = true;
+		r->no_memory = true;
 		r->x.stop(r->parser, XML_FALSE);
 		return;
 	}
@@ -411,7 +411,7 @@ bmap_read_file(const char *path, size_t *len, struct fault *f)
 static void
 bmap_explain(const struct reader *r, const char *path, struct fault *f)
 {
-	if (r->poor || r->x.error(r->parser) == XML_ERROR_NO_MEMORY)
+	if (r->no_memory || r->x.error(r->parser) == XML_ERROR_NO_MEMORY)
 		fault_errno(f, ENOMEM, "%s", path);
 	else
 		fault_set(f, STATUS_REFUSED, "%s, line %zu: %s", path, r->line,

@@ -494,7 +494,7 @@ btrfs_add_free(struct btrfs *b, const struct place *p)
 		more = b->room > PLACES_MOST ? NULL :
 		    realloc(b->place, b->room * sizeof(*more));
 		if (more == NULL) {
-			b->io->poor |= b->room <= PLACES_MOST;
+			b->io->no_memory |= b->room <= PLACES_MOST;
 			b->room = b->n;
 			b->wrong = true;
 			return;
@@ -683,7 +683,7 @@ btrfs_read(struct btrfs *b)
 	for (i = 0; i < sizeof(supers) / sizeof(*supers); i++)
 		fs_note_meta(io, supers[i], super_room);
 	good = btrfs_chunks(b);
-	if (io->poor)
+	if (io->no_memory)
 		return;
 	if (b->n > 0) {
 		b->fine = good && btrfs_extents(b);

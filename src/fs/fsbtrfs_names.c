@@ -60,7 +60,7 @@ add_lost(struct search *s, uint64_t off, uint64_t len)
 	if (e->n == e->room) {
 		more = realloc(e->at, room * sizeof(*more));
 		if (more == NULL) {
-			s->b->io->poor = true;
+			s->b->io->no_memory = true;
 			return;
 		}
 		e->at = more;

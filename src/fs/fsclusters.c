@@ -294,7 +294,7 @@ clusters_search_all(struct clusters *c)
 	w->seen = fs_alloc(c->io, (size_t)(c->clusters + 2) / 8 + 1);
 	w->directory = fs_alloc(c->io, DIRS_MOST * sizeof(*w->directory));
 	w->steps = 2 * c->clusters + DIRS_MOST;
-	if (c->io->poor)
+	if (c->io->no_memory)
 		return;
 	clusters_root(c);
 	for (w->now = 1; w->now < w->n && c->io->budget > 0 &&

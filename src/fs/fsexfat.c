@@ -396,7 +396,7 @@ exfat_read(struct exfat *x)
 {
 	x->buf = fs_alloc(x->io, FS_PIECE);
 	x->waiting = fs_alloc(x->io, WAITING * sizeof(*x->waiting));
-	if (x->io->poor)
+	if (x->io->no_memory)
 		return;
 	exfat_judge(x);
 	if (fs_exact(x->io) && x->io->whole)

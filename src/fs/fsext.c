@@ -619,7 +619,7 @@ ext_open(struct ext *e)
 	e->descs = fs_alloc(io, e->block);
 	e->bits = fs_alloc(io, FS_PIECE);
 	e->nodes = fs_alloc(io, (size_t)EXT_DEPTH * e->block);
-	return !io->poor;
+	return !io->no_memory;
 }
 
 void

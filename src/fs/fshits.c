@@ -46,7 +46,7 @@ bool
 fs_hits_open(struct fs_hits *h)
 {
 	h->hit = fs_alloc(h->io, FS_NAMES_MOST * sizeof(*h->hit));
-	return !h->io->poor;
+	return !h->io->no_memory;
 }
 
 void

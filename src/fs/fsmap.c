@@ -113,7 +113,7 @@ fs_map_read(const char *type, const struct fs_source *src, unsigned how,
 	fs_settle(&io);
 	if ((how & (FS_META | FS_DEEP)) == 0)
 		m->meta.n = 0;
-	return io.poor ? ENOMEM : 0;
+	return io.no_memory ? ENOMEM : 0;
 }
 
 void
@@ -158,5 +158,5 @@ fs_names_read(const char *type, const struct fs_source *src,
 		qsort((void *)to->name, to->n, sizeof(*to->name),
 		    fs_names_order);
 	fs_map_free(&m);
-	return io.poor ? ENOMEM : 0;
+	return io.no_memory ? ENOMEM : 0;
 }

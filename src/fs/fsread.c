@@ -69,7 +69,7 @@ fs_alloc(struct fs_io *io, size_t bytes)
 	void *p = calloc(1, bytes);
 
 	if (p == NULL)
-		io->poor = true;
+		io->no_memory = true;
 	return p;
 }
 
@@ -228,7 +228,7 @@ fs_note_free(struct fs_io *io, uint64_t off, uint64_t len)
 		}
 	}
 	if (fs_extents_append(e, off, len) != 0)
-		io->poor = true;
+		io->no_memory = true;
 }
 
 void
@@ -247,7 +247,7 @@ fs_note_meta(struct fs_io *io, uint64_t off, uint64_t len)
 		}
 	}
 	if (fs_extents_append(e, off, len) != 0)
-		io->poor = true;
+		io->no_memory = true;
 }
 
 uint64_t
@@ -347,7 +347,7 @@ fs_settle(struct fs_io *io)
 	fs_extents_join(&m->meta, 0);
 	if (m->meta.n > 0 && m->free.n > 0 &&
 	    fs_extents_subtract(&m->free, &m->meta) != 0)
-		io->poor = true;
+		io->no_memory = true;
 	m->free_bytes = 0;
 	for (i = 0; i < m->free.n; i++)
 		m->free_bytes += m->free.at[i].len;

@@ -27,7 +27,7 @@ struct fs_io {			/* one examination */
 	uint64_t budget;	/* bytes that may still be read; 0 only after a
 				 * failure */
 	bool	 whole;		/* the whole cannot be trusted */
-	bool	 poor;		/* out of memory */
+	bool	 no_memory;	/* out of memory */
 	bool	 failed;	/* a read has failed, or there was too much to
 				 * read */
 };

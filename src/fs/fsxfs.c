@@ -787,7 +787,7 @@ xfs_open(struct xfs *x, unsigned char *s)
 	}
 	x->nodes = fs_alloc(x->io, (size_t)2 * XFS_LEVELS * x->block);
 	x->buf = fs_alloc(x->io, FS_PIECE);
-	return !x->io->poor;
+	return !x->io->no_memory;
 }
 
 bool

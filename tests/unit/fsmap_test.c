@@ -252,7 +252,7 @@ bounded(void **state)
 	assert_true(l.map.free.room <= 1 << 20);
 	assert_true(l.map.meta.room <= 1 << 18);
 	fs_settle(&l.io);
-	assert_false(l.io.poor);
+	assert_false(l.io.no_memory);
 	for (k = 0; k < l.map.free.n; k++) {
 		assert_true(l.map.free.at[k].off % step >= 256);
 		assert_true(l.map.free.at[k].off % step +
