@@ -42,4 +42,17 @@ void tell_all(struct conductor *, const struct tally *);
 /* Report the last news, once the lead has ended or is abandoned. */
 void tell_last(struct conductor *);
 
+/*
+ * maxtemp=: no requests while the source is too warm.
+ */
+
+/*
+ * Measure once before there are workers, then repeatedly in a thread until the
+ * copy ends.  If the thread cannot be started, nobody waits.
+ */
+void thermometer_begin(struct job *);
+
+/* Join the thread, after the lead has ended. */
+void thermometer_end(struct job *);
+
 #endif

@@ -23,7 +23,6 @@
 #include "run/lead.h"
 #include "run/reattach.h"
 #include "steps.h"
-#include "thermometer.h"
 #include "verify/verify.h"
 
 enum { TITLED = 4 << 20 };	/* bytes; less is over before ps(1) runs */

@@ -140,7 +140,7 @@ lead_begin(struct job *job, const struct steps *steps)
 		return true;
 	endpoint_look_below(p->src, p->src_off, p->src_off + p->length);
 	if (p->dst->spec.keeps)
-		job->hollow = lead_hole_bytes(p);
+		job->hole_bytes = lead_hole_bytes(p);
 	if ((steps->trust == NULL || steps->trust(job, &f)) &&
 	    lead_prepare_target(p, &f))
 		return true;

@@ -3,7 +3,7 @@
  * may not answer.  While it is too warm, every caller of rate_wait waits.  It
  * has to cool down by COOLER, or it would be too warm again at once.
  */
-#include "thermometer.h"
+#include "conduct.h"
 
 #include <math.h>
 #include <poll.h>
