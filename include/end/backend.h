@@ -283,4 +283,15 @@ int reopen(int path, const char *name, int flags);
 /* The same for a name just looked up; ESTALE if it now leads elsewhere. */
 int open_found(int path, const char *name, int flags);
 
+/*
+ * Put a decoder on top of an open source, as decode= says: it becomes its
+ * "carrier", and the endpoint has the bytes that are in it.  With decode=auto,
+ * what is not packed stays as it is.  This reads the beginning; with "look", of
+ * --dry-run, not that of a pipe.  Returns 0, or -1 with *f and the source still
+ * open, as it was.
+ */
+struct opts;
+int decoded_open(struct endpoint *, const struct opts *, bool look,
+    struct fault *);
+
 #endif

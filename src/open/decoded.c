@@ -9,7 +9,7 @@
  * disk that is larger than the image.  If the size is known beforehand, no read
  * comes to the end; then check_kept does.
  */
-#include "decoded.h"
+#include "end/backend.h"
 
 #include <bsd/string.h>
 #include <errno.h>
@@ -25,7 +25,6 @@
 #include "base/status.h"
 #include "cli/opts.h"
 #include "digest/hash.h"
-#include "end/backend.h"
 #include "pack/codec.h"
 
 enum {
