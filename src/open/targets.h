@@ -1,6 +1,5 @@
 /*
- * The targets of a tee and the state of each, for tee.c, tee_lane.c and
- * tee_errands.c.
+ * The targets of a tee and the state of each, for tee.c and tee_lane.c.
  *
  *	l	targets->lock, a leaf
  */
@@ -37,7 +36,7 @@ struct targets {
 	atomic_bool	 lost;		/* a call was given up: see tee_lost */
 	atomic_uint_fast64_t end, padded;	/* end of what was written,
 						 * without and with padding */
-	struct errands	*errands;	/* of tee_errands.c */
+	struct errands	*errands;	/* of tee.c */
 	struct target	 target[];
 };
 
@@ -59,21 +58,6 @@ void targets_give_up(struct targets *, unsigned i, uint64_t ns,
 /* A request, or another call that may take long, begins; and it has ended. */
 void targets_ask(struct targets *, unsigned i);
 void targets_answer(struct targets *, unsigned i, uint64_t since);
-
-/*
- * Threads that make the same call at all targets.  Returns NULL without memory.
- * Free them only if no target hangs.
- */
-struct errands *errands_new(struct targets *);
-void errands_free(struct errands *);
-
-/*
- * Call run for each target that is left, with "dropped" also for the others,
- * and wait for all.  A target is dropped if run fails, and given up if it takes
- * too long; then "what" says what was not done.
- */
-void errands_send(struct targets *, const char *what, bool dropped,
-    void (*run)(struct endpoint *, struct fault *));
 
 /* The lanes of a tee, as in struct backend. */
 int tee_attach(struct lane *);
