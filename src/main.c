@@ -33,11 +33,8 @@
 #include "plan/confine.h"
 #include "record/events.h"
 #include "report/report.h"
-#include "run/copy.h"
-#include "run/decision.h"
 #include "run/outputs.h"
-#include "run/preview.h"
-#include "run/settle.h"
+#include "run/run.h"
 
 struct session {		/* of a command line that copies */
 	const struct opts *o;

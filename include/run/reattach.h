@@ -1,10 +1,15 @@
 /*
  * wait=: a source that has gone may come back as another node.
+ *
+ * ongone=: a command that may bring a source back, say by a power relay or a
+ * USB hub.
  */
 #ifndef PARDD_REATTACH_H
 #define PARDD_REATTACH_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/fault.h"
 #include "copy/outcome.h"
@@ -36,5 +41,23 @@ void reattach_begin(struct reattach *, const struct plan *);
  */
 bool reattach_source(struct reattach *, const struct plan *,
     const struct signals *, struct events *, struct outcome *out);
+
+struct ongone {
+	pid_t	 pid;		/* process group; 0: not running */
+};
+
+/*
+ * Start the command with /bin/sh -c.  Its environment has PARDD_SOURCE,
+ * PARDD_SERIAL and PARDD_POSITION (bytes in the source, if known); its input is
+ * empty, and its output goes to standard error.  Returns 0, or -1 with *f.
+ */
+int ongone_start(struct ongone *, const struct plan *, const struct disk *,
+    uint64_t position, struct fault *f);
+
+/* Whether it has ended; then *f says why it failed, or has status 0. */
+bool ongone_ended(struct ongone *, struct fault *f);
+
+/* End the command and everything it has started. */
+void ongone_stop(struct ongone *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The main thread while workers run: conduct.c, with its reports in tell.c.
+ * The main thread while workers run.
  */
 #ifndef PARDD_CONDUCT_H
 #define PARDD_CONDUCT_H
@@ -35,12 +35,6 @@ struct conductor {		/* the main thread's, for one job */
  * workers are still running.  The control socket is open.
  */
 bool conduct(struct conductor *);
-
-/* Report news, draw the progress line, set the title. */
-void tell_all(struct conductor *, const struct tally *);
-
-/* Report the last news, once the lead has ended or is abandoned. */
-void tell_last(struct conductor *);
 
 /*
  * maxtemp=: no requests while the source is too warm.

@@ -3,7 +3,7 @@
  * (conduct.c).  It moves no data, except in a copy so short that it is the lead
  * itself (plan.c).
  */
-#include "run/copy.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,6 @@
 #include "rescue/rescue.h"
 #include "run/lead.h"
 #include "run/reattach.h"
-#include "steps.h"
 #include "verify/verify.h"
 
 enum { TITLED = 4 << 20 };	/* bytes; less is over before ps(1) runs */

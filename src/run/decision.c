@@ -2,7 +2,7 @@
  * What a run decides before anything is changed, in this order: partitions, the
  * plan, the files to write, objections, claims.
  */
-#include "run/decision.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <stdlib.h>

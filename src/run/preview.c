@@ -1,7 +1,7 @@
 /*
  * Showing a plan before it is carried out, and where.
  */
-#include "run/preview.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
  * fault is taken back only when it has ended.  The maps and digests are const
  * by then.
  */
-#include "run/settle.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <signal.h>

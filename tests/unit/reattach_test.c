@@ -22,7 +22,6 @@
 #define POOR_OF_ALL
 #include "poor.h"
 #include "record/events.h"
-#include "run/ongone.h"
 #include "run/reattach.h"
 #include "said.h"
 

@@ -1,0 +1,87 @@
+/*
+ * The steps of a run, in the main thread: it is decided, shown if wanted, and
+ * carried out, and its files are finished.
+ */
+#ifndef PARDD_RUN_H
+#define PARDD_RUN_H
+
+#include <stdbool.h>
+
+#include "base/fault.h"
+#include "base/signals.h"
+#include "copy/outcome.h"
+#include "part/clone_table.h"
+#include "part/remarks.h"
+#include "plan/claim.h"
+#include "plan/plan.h"
+#include "run/outputs.h"
+
+struct events;
+
+struct claimed_target {
+	struct claims	 claims;
+	struct remarks	 remarks;
+	struct clone_table *table;	/* with table=, else NULL */
+};
+
+struct decision {	/* kept until the end of the run */
+	struct plan	 plan;
+	struct outputs	 outputs;
+	struct claimed_target *target;	/* of each target of the plan */
+	unsigned	 claimed;	/* of them, have claims */
+	struct source_table *source_table;	/* with table=, else NULL */
+};
+
+/*
+ * Make and check the plan, claim the targets, and report the plan to the
+ * events.  Both ends are open, and stay open.  Call before there are threads,
+ * so that all of them inherit ioprio=.  Returns 0, or -1 with *f and nothing
+ * held.
+ */
+int decision_make(struct decision *, const struct opts *, struct endpoint *src,
+    struct endpoint *dst, struct events *, struct fault *f);
+
+/* claims_settle and claims_forget for each target. */
+void decision_settle(const struct decision *);
+void decision_forget(const struct decision *);
+
+/*
+ * remarks_of_stream and claims_reread for each target, before it is closed; the
+ * outcome then says which of them are stale.
+ */
+void decision_reread(struct decision *, struct outcome *);
+
+/* Release the claims, abandon the files, and free everything. */
+void decision_free(struct decision *);
+
+/*
+ * -d: print the plan to standard output or, if that is an end of the copy or a
+ * disk, to standard error.  Returns 0, or -1 with *f.
+ */
+int preview_plan(const struct plan *, struct events *, struct fault *f);
+
+/*
+ * Whether the run may begin: with --ask, and at a terminal where
+ * remarks_doubtful and nothing was done yet, if the user says yes.  If not, *f
+ * is the refusal.
+ */
+bool preview_ask(const struct plan *, struct fault *f);
+
+/*
+ * Run the plan.  Both ends are open, and stay open.  Prepares the target once
+ * nothing else can prevent the copy, draws the progress line, reports events
+ * and answers signals.  Fills *out and returns 0 however the copy went; returns
+ * -1 with *f if it could not begin, and then the target is unchanged.
+ */
+int copy_run(const struct plan *, const struct signals *, struct events *,
+    struct outcome *out, struct fault *f);
+
+/*
+ * Write the files and judge the run, while signals are answered, because a file
+ * system may not answer.  False if that did not end within seconds after a signal: out->outputs says so, and the
+ * process has to end by _exit, because a thread goes on with the outputs.
+ */
+bool settle(struct outputs *, const struct plan *, const struct signals *,
+    struct outcome *out);
+
+#endif
