@@ -1,6 +1,8 @@
 /*
  * The run as programs see it: JSON lines for json=, and one line of a journal
  * for log=.  For their contents see pardd-json(5).
+ *
+ * An end of the copy as JSON.
  */
 #ifndef PARDD_EVENTS_H
 #define PARDD_EVENTS_H
@@ -13,6 +15,7 @@
 #include "base/fault.h"
 #include "cli/opts.h"
 #include "copy/outcome.h"
+#include "end/endpoint.h"
 #include "map/map.h"
 #include "plan/plan.h"
 #include "rescue/pattern.h"
@@ -153,5 +156,14 @@ struct json_t *event_range(const struct plan *, const struct seg *);
 
 /* The counts in each progress line and each result. */
 struct json_t *event_counts(const struct tally *);
+
+/*
+ * Describe an end, whose copy begins at byte off; the caller frees the object.
+ * NULL without memory.
+ */
+struct json_t *describe_end(const struct endpoint *, uint64_t off);
+
+/* The same for an end that could not be opened; the name may be NULL. */
+struct json_t *describe_unknown(const char *name);
 
 #endif

@@ -11,8 +11,8 @@
 
 #include "base/value.h"
 #include "config.h"
-#include "describe.h"
 #include "digest/manifest.h"
+#include "record/events.h"
 
 static const char *
 manifest_algorithm(const struct digest_table *c)

@@ -11,7 +11,7 @@
 
 #include "digest/manifest.h"
 #include "input.h"
-#include "../../src/record/describe.h"
+#include "record/events.h"
 #include "record/hashfile.h"
 
 typedef unsigned long long ull;
