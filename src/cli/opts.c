@@ -3,16 +3,318 @@
  */
 #include "cli/opts.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/algorithm.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "opts_row.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* --- numbers: "bs=1M" ----------------------------------------------------- */
+
+static bool
+row_named(const struct row *row, const char *const name[], size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(row->name, name[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The flag that makes an operand count bytes instead of blocks, or 0. */
+static unsigned
+bytes_flag(const struct row *row)
+{
+	if (strcmp(row->name, "skip") == 0)
+		return FLAG_SKIP_BYTES;
+	if (strcmp(row->name, "seek") == 0)
+		return FLAG_SEEK_BYTES;
+	return strcmp(row->name, "count") == 0 ? FLAG_COUNT_BYTES : 0;
+}
+
+/*
+ * Accept a number with a B after it as bytes, as dd does since coreutils 9.1.
+ * The B of kB or MiB belongs to the suffix, and that of 0x1B is a digit.
+ */
+static int
+bytes_parse(struct opts *o, const struct row *row, const char *text,
+    int64_t *value)
+{
+	static const char *const bytes[] = { "bs", "ibs", "obs", "mem",
+		"minrate", "rate" };
+	size_t len = strlen(text);
+	unsigned flag = bytes_flag(row);
+	int err = number_parse(text, value);
+	char *number;
+
+	o->bytes &= ~flag;
+	if (err != EINVAL || len == 0 || text[len - 1] != 'B' ||
+	    (flag == 0 && !row_named(row, bytes, COUNT(bytes))))
+		return err;
+	number = strndup(text, len - 1);
+	if (number == NULL)
+		return ENOMEM;
+	err = number_parse(number, value);
+	free(number);
+	o->bytes |= err == 0 ? flag : 0;
+	return err;
+}
+
+/* Report a text that is not a number. */
+static int
+no_number(const struct row *row, const char *arg, const char *text,
+    struct fault *f)
+{
+	char meant[32];
+
+	if (*text == '\0')
+		return fault_set(f, STATUS_USAGE, "%s: a number is missing; is "
+		    "there a space after %s=?", arg, row->name);
+	if (hint_number(text, meant, sizeof(meant)))
+		return fault_set(f, STATUS_USAGE, "%s: '%s' is not a number "
+		    "here; did you mean %s=%s?", arg, text, row->name, meant);
+	return fault_set(f, STATUS_USAGE, "%s: '%s' is not a number", arg,
+	    text);
+}
+
+/* Report a number outside the range of its operand. */
+static int
+out_of_range(const struct row *row, const char *arg, int64_t value,
+    struct fault *f)
+{
+	int64_t least = row->least < 0 ? 0 : row->least;
+	const char *unit = strcmp(row->unit, "BYTES") == 0 ? " bytes" :
+	    strcmp(row->unit, "SECONDS") == 0 ? " seconds" : "";
+
+	if (strcmp(row->name, "rate") == 0 && value > 0)
+		return fault_set(f, STATUS_USAGE, "%s: rate= is in bytes a "
+		    "second, %lld at least; did you mean rate=%lldM?", arg,
+		    (long long)least, (long long)value);
+	if (row->most == INT64_MAX)
+		return fault_set(f, STATUS_USAGE, "%s: %s= takes %lld%s or "
+		    "more", arg, row->name, (long long)least, unit);
+	return fault_set(f, STATUS_USAGE, "%s: %s= takes %lld to %lld%s", arg,
+	    row->name, (long long)least, (long long)row->most, unit);
+}
+
+/*
+ * Set the member from the text after the "=" of arg: a number in the range of
+ * its row, or words separated by commas.  Returns 0, or -1 with a usage error
+ * in *f.
+ */
+static int
+row_number(struct opts *o, const struct row *row, const char *arg,
+    const char *text, struct fault *f)
+{
+	int64_t *value = row_member(o, row);
+	int64_t least = row->least < 0 ? 0 : row->least;
+	int err;
+
+	if (row->least < 0 && strcmp(text, "-1") == 0) {
+		*value = -1;
+		return 0;
+	}
+	err = bytes_parse(o, row, text, value);
+	if (err == ENOMEM)
+		return fault_errno(f, err, "%s", arg);
+	if (err == EINVAL && text[0] == '-' &&
+	    number_parse(text + 1, value) == 0) {
+		*value = -1;		/* below every range */
+		err = 0;
+	}
+	if (err == ERANGE)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: the number is too large", arg);
+	if (err != 0)
+		return no_number(row, arg, text, f);
+	if (strcmp(row->name, "cdbsz") == 0 && *value != 6 && *value != 10 &&
+	    *value != 12 && *value != 16)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: cdbsz= takes 6, 10, 12 or 16", arg);
+	if (*value < least || *value > row->most)
+		return out_of_range(row, arg, *value, f);
+	return 0;
+}
+
+/* --- lists of words: "oflag=direct,sync" ---------------------------------- */
+
+enum { WORDS_TOLD = 8 };	/* an operand with more is not listed in full */
+
+static const struct word {
+	const char	*operand, *word;
+	unsigned	 bit;
+	bool		 refused;
+} words[] = {
+#define WORD(operand, word, bit, help)	{ #operand, word, bit, false },
+#define NOWORD(operand, word)		{ #operand, word, 0, true },
+#include "cli/operands.def"
+};
+
+static const struct named {	/* a word that takes a name */
+	const char	*operand, *word;
+	size_t		 field;		/* const char *: offset in struct
+					 * opts */
+} named[] = {
+#define NAMED(operand, word, field, ...) \
+	{ #operand, word, offsetof(struct opts, field) },
+#include "cli/operands.def"
+};
+
+/* The nearest word of an operand, or NULL. */
+static const char *
+nearest_word(const char *operand, const char *text, size_t len)
+{
+	unsigned least = HINT_MOST + 1, d;
+	const char *best = NULL;
+	size_t i;
+
+	for (i = 0; i < COUNT(words); i++) {
+		if (strcmp(words[i].operand, operand) != 0 || words[i].refused)
+			continue;
+		d = hint_distance(text, len, words[i].word);
+		if (d < least && hint_near(text, len, words[i].word, d)) {
+			least = d;
+			best = words[i].word;
+		}
+	}
+	return best;
+}
+
+/* List the words of an operand; false if there are too many. */
+static bool
+list_words(const char *operand, char *text, size_t room)
+{
+	size_t i, n = 0, at = 0;
+
+	for (i = 0; i < COUNT(words); i++) {
+		if (strcmp(words[i].operand, operand) != 0)
+			continue;
+		at += (size_t)snprintf(text + at, room - at, "%s%s",
+		    n++ > 0 ? ", " : "", words[i].word);
+		if (n > WORDS_TOLD || at >= room)
+			return false;
+	}
+	return true;
+}
+
+static int
+no_word(const char *operand, const char *text, size_t len, const char *arg,
+    struct fault *f)
+{
+	const char *near = nearest_word(operand, text, len);
+	char all[80];
+
+	if (len == 0)
+		return fault_set(f, STATUS_USAGE, "%s: a word is missing; is "
+		    "there a space in it? Write %s=a,b", arg, operand);
+	if (near != NULL)
+		return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; "
+		    "did you mean %s?", arg, operand, (int)len, text, near);
+	if (list_words(operand, all, sizeof(all)))
+		return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; "
+		    "it takes %s", arg, operand, (int)len, text, all);
+	return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; --help "
+	    "%s lists them", arg, operand, (int)len, text, operand);
+}
+
+static int
+word_set(unsigned *bits, const char *operand, const char *text, size_t len,
+    const char *arg, struct fault *f)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(words); i++) {
+		if (strcmp(words[i].operand, operand) != 0 ||
+		    strlen(words[i].word) != len ||
+		    strncmp(words[i].word, text, len) != 0)
+			continue;
+		if (words[i].refused)
+			return fault_set(f, STATUS_USAGE,
+			    "%s: not '%s': pardd copies blocks as they are",
+			    arg, words[i].word);
+		*bits |= words[i].bit;
+		return 0;
+	}
+	return no_word(operand, text, len, arg, f);
+}
+
+/* A word and its name, which takes the rest of the text, commas included. */
+static bool
+is_named(const struct row *row, const char *text, const struct named **n)
+{
+	size_t len = strcspn(text, ":,"), i;
+
+	for (i = 0; text[len] == ':' && i < COUNT(named); i++) {
+		*n = &named[i];
+		if (strcmp(named[i].operand, row->name) == 0 &&
+		    strlen(named[i].word) == len &&
+		    strncmp(named[i].word, text, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int
+named_set(struct opts *o, const struct named *n, const char *arg,
+    const char *text, struct fault *f)
+{
+	const char **name = (const char **)(void *)((char *)o + n->field);
+
+	if (*text == '\0')
+		return fault_set(f, STATUS_USAGE, "%s: a name is missing "
+		    "behind %s:", arg, n->word);
+	if (*name != NULL)
+		return fault_set(f, STATUS_USAGE, "%s: %s: is given twice",
+		    arg, n->word);
+	*name = text;
+	return 0;
+}
+
+/*
+ * Set the member from the text after the "=" of arg: a number in the range of
+ * its row, or words separated by commas.  Returns 0, or -1 with a usage error
+ * in *f.
+ */
+static int
+row_words(struct opts *o, const struct row *row, const char *arg,
+    const char *text, struct fault *f)
+{
+	unsigned *bits = row_member(o, row);
+	const struct named *n;
+	size_t len;
+
+	for (;; text += len + 1) {
+		if (is_named(row, text, &n))
+			return named_set(o, n, arg, text + strlen(n->word) + 1,
+			    f);
+		len = strcspn(text, ",");
+		if (word_set(bits, row->name, text, len, arg, f) != 0)
+			return -1;
+		if (text[len] == '\0')
+			return 0;
+	}
+}
+
+const char *
+opts_word(const char *operand, unsigned bit)
+{
+	size_t i;
+
+	for (i = 0; bit != 0 && i < COUNT(words); i++)
+		if (words[i].bit == bit &&
+		    strcmp(words[i].operand, operand) == 0)
+			return words[i].word;
+	return NULL;
+}
 
 enum { MENDS = 2 };		/* default of retries= with verify= */
 

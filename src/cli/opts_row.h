@@ -33,16 +33,6 @@ row_member(struct opts *o, const struct row *row)
 }
 
 /*
- * Set the member from the text after the "=" of arg: a number in the range of
- * its row, or words separated by commas.  Returns 0, or -1 with a usage error
- * in *f.
- */
-int row_number(struct opts *o, const struct row *row, const char *arg,
-    const char *text, struct fault *f);
-int row_words(struct opts *o, const struct row *row, const char *arg,
-    const char *text, struct fault *f);
-
-/*
  * Hints for a wrong command line.
  */
 
