@@ -15,22 +15,930 @@
  *
  * The lock keeps udev from probing the disk meanwhile, and desktops from
  * mounting what is found (systemd.io/BLOCK_DEVICE_LOCKING).
+ *
+ * Of a disk, the partitions that the range touches are claimed, or the whole
+ * disk if it touches anything outside them; and the same bytes under other
+ * names: other paths to the disk, what a loop device lies on and other loop
+ * devices there, and what dm and md devices consist of.
  */
 #include "plan/claim.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/param.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/number.h"
-#include "claim_steps.h"
+#include "base/path.h"
+#include "base/status.h"
+#include "cli/opts.h"
 #include "disk/disk.h"
+#include "disk/mbr.h"
+#include "disk/opened.h"
+#include "disk/overlay.h"
+#include "disk/stack.h"
+#include "disk/sysfs.h"
 #include "disk/usage.h"
+#include "end/backend.h"
 #include "end/endpoint.h"
+
+/* --- a node -------------------------------------------------------------- */
+
+enum { LOCK_TRIES = 20 };	/* of 100 ms; udev is done by then */
+
+/*
+ * Refuse because "node" is in use as *use says, or because that could not be
+ * looked up.  Both return -1.
+ */
+static int
+claim_in_use(struct fault *f, const char *name, const char *node,
+    const struct usage *use)
+{
+	switch (use->kind) {
+	case USE_MOUNTED:
+		return fault_set(f, STATUS_REFUSED, "%s: %s is mounted on %s; "
+		    "umount it first (force=mounted writes anyway)", name,
+		    node, use->by);
+	case USE_SWAP:
+		return fault_set(f, STATUS_REFUSED, "%s: %s is swap space in "
+		    "use; swapoff it first (force=swap writes anyway)",
+		    name, node);
+	case USE_LOOPED:
+		return fault_set(f, STATUS_REFUSED, "%s: the loop device %s "
+		    "lies on %s; losetup -d it first (force=looped writes "
+		    "anyway)", name, use->by, node);
+	case USE_HELD:
+	case USE_NONE:
+		break;
+	}
+	return fault_set(f, STATUS_REFUSED, "%s: %s is held by %s; end that "
+	    "first (force=held writes anyway)", name, node, use->by);
+}
+
+/* Kinds of use in the words of force=: "mounted,swap". */
+static const char *
+usage_words(unsigned kinds, char *text, size_t room)
+{
+	static const struct { unsigned kind, force; } all[] = {
+		{ USE_MOUNTED, FORCE_MOUNTED }, { USE_SWAP, FORCE_SWAP },
+		{ USE_HELD, FORCE_HELD }, { USE_LOOPED, FORCE_LOOPED },
+	};
+	size_t i, n = 0;
+
+	text[0] = '\0';
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if ((kinds & all[i].kind) != 0)
+			n += (size_t)snprintf(text + n, room - n, "%s%s",
+			    n > 0 ? "," : "", opts_word("force",
+			    all[i].force));
+	return text;
+}
+
+/*
+ * Refuse because "node" is in use as *use says, or because that could not be
+ * looked up.  Both return -1.
+ */
+static int
+claim_not_known(struct fault *f, const char *name, const char *node,
+    const struct usage *use)
+{
+	char text[64];
+
+	return fault_set(f, STATUS_REFUSED,
+	    "%s: who uses %s is not known, because %s cannot be read: %s "
+	    "(force=%s writes anyway)",
+	    name, node, use->unread, errno_words(use->err),
+	    usage_words(use->unknown, text, sizeof(text)));
+}
+
+/* Refuse if the node is in use, or may be, in a way that is not allowed. */
+static int
+claim_check_node(const struct claims *c, dev_t node, const char *kernel_name,
+    struct fault *f)
+{
+	struct usage use;
+
+	if (usage_of_node(node, c->over, &use))
+		return claim_in_use(f, c->name, kernel_name, &use);
+	if (use.unknown != 0)
+		return claim_not_known(f, c->name, kernel_name, &use);
+	return 0;
+}
+
+static bool
+fd_is_node(int fd, dev_t node)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) &&
+	    st.st_rdev == node;
+}
+
+/*
+ * Open a node by its usual name, or the target by the name it was given; "how"
+ * has flags besides O_RDONLY.  Returns -1 with errno.
+ */
+static int
+claim_open_node(const struct claims *c, dev_t node, const char *kernel_name,
+    int how)
+{
+	const struct endpoint *ep = c->plan->dst;
+	char path[300];
+	int fd;
+
+	how |= O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+	if (disk_path(node, kernel_name, path, sizeof(path)))
+		return open(path, how);
+	if (ep->id.ino != 0 || ep->id.dev != node || ep->id.node != node) {
+		errno = ENOENT;
+		return -1;
+	}
+	fd = ep->is.inherited ? reopen(ep->fd, NULL, how) :
+	    open(ep->name, how);
+	if (fd >= 0 && !fd_is_node(fd, node)) {
+		close(fd);
+		fd = -1;
+		errno = ESTALE;
+	}
+	return fd;
+}
+
+/*
+ * Lock an open node. udev holds the lock now and then, for a moment.  With
+ * force= no other holder is waited for.
+ */
+static int
+claim_lock_node(const struct claims *c, int fd, const char *name,
+    struct fault *f)
+{
+	static const struct timespec tick = { 0, 100000000 };
+	int try, err = EWOULDBLOCK;
+
+	for (try = 0; try < LOCK_TRIES && err == EWOULDBLOCK; try++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 ||
+		    (c->plan->opts->force & FORCE_HELD) != 0)
+			return 0;
+		err = errno;
+		nanosleep(&tick, NULL);
+	}
+	if (err == EWOULDBLOCK)
+		return fault_set(f, STATUS_REFUSED, "%s: %s is locked (flock) "
+		    "by another program; end that first (force=held writes "
+		    "anyway)", c->name, name);
+	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
+	    "%s (force=held writes anyway)", c->name, name,
+	    errno_words(err));
+}
+
+/* The same for locked ranges of a file or node: see usage_of_locks. */
+static int
+claim_check_ranges(const struct claims *c, int fd, const char *name,
+    struct fault *f)
+{
+	struct usage use;
+
+	if ((c->over & USE_HELD) == 0 && !c->server_locks &&
+	    usage_of_locks(fd, &use))
+		return claim_in_use(f, c->name, name, &use);
+	return 0;
+}
+
+/* Whether a node is claimed, by us or for an earlier target. */
+static bool
+claim_held(const struct claims *c, dev_t node)
+{
+	size_t i;
+
+	for (; c != NULL; c = c->others)
+		for (i = 0; i < c->n; i++)
+			if (c->node[i] == node)
+				return true;
+	return false;
+}
+
+/* Whether an earlier target has locked this disk already. */
+static bool
+claim_locked(const struct claims *c, dev_t node)
+{
+	for (; c != NULL; c = c->others)
+		if (c->lock >= 0 && c->locked == node)
+			return true;
+	return false;
+}
+
+/* Claim and lock a node, unless it is held already. */
+static int
+claim_node(struct claims *c, dev_t node, const char *kernel_name,
+    struct fault *f)
+{
+	struct usage use;
+	int fd;
+
+	if (claim_held(c, node))
+		return 0;
+	if (claim_check_node(c, node, kernel_name, f) != 0)
+		return -1;
+	if (c->n == CLAIMS_MOST)
+		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
+		    "partitions to claim", c->name, CLAIMS_MOST);
+	fd = claim_open_node(c, node, kernel_name, O_EXCL);
+	if (fd >= 0) {
+		c->node[c->n] = node;
+		c->fd[c->n++] = fd;
+		return claim_check_ranges(c, fd, kernel_name, f) != 0 ? -1 :
+		    claim_lock_node(c, fd, kernel_name, f);
+	}
+	if ((c->plan->opts->force & FORCE_HELD) != 0)
+		return 0;
+	if (errno != EBUSY)
+		return fault_set(f, STATUS_REFUSED, "%s: %s cannot be claimed "
+		    "with O_EXCL: %s (force=held writes anyway)", c->name,
+		    kernel_name, errno_words(errno));
+	if (usage_of_node(node, USE_LOOPED, &use))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
+	    "program, or mounted elsewhere); end that first (force=held "
+	    "writes anyway)", c->name, kernel_name);
+}
+
+/*
+ * Check that nobody else has locked a partition.  It is not kept open, because
+ * it may be removed.
+ */
+static int
+claim_check_lock(const struct claims *c, const struct disk_part *part,
+    struct fault *f)
+{
+	int fd = claim_open_node(c, part->node, part->name, 0), failed;
+
+	if (fd < 0)			/* then nobody else here can lock it */
+		return 0;
+	failed = claim_check_ranges(c, fd, part->name, f) != 0 ? -1 :
+	    claim_lock_node(c, fd, part->name, f);
+	close(fd);
+	return failed;
+}
+
+/*
+ * Keep a node open whose bytes are claimed through another one: its page cache
+ * may hold data to be written back.
+ */
+static void
+claim_keep_node(struct claims *c, const struct disk_part *part)
+{
+	int fd = c->n < CLAIMS_MOST ?
+	    claim_open_node(c, part->node, part->name, 0) : -1;
+
+	if (fd < 0)
+		return;
+	c->node[c->n] = 0;
+	c->fd[c->n++] = fd;
+}
+
+/* Lock a node that is not claimed, unless it is locked already. */
+static int
+claim_lock(struct claims *c, dev_t node, const char *name, struct fault *f)
+{
+	if (claim_held(c, node) || claim_locked(c->others, node))
+		return 0;
+	c->locked = node;
+	c->lock = claim_open_node(c, node, name, 0);
+	if (c->lock >= 0)
+		return claim_check_ranges(c, c->lock, name, f) != 0 ? -1 :
+		    claim_lock_node(c, c->lock, name, f);
+	/* in a container a partition may exist without its disk */
+	if (errno == ENOENT || (c->plan->opts->force & FORCE_HELD) != 0)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
+	    "%s (force=held writes anyway)", c->plan->dst->name, name,
+	    errno_words(errno));
+}
+
+/* The kinds of use that force= allows. */
+static unsigned
+claim_passed_over(const struct plan *p)
+{
+	unsigned force = p->opts->force;
+
+	return ((force & FORCE_MOUNTED) != 0 ? USE_MOUNTED : 0) |
+	    ((force & FORCE_SWAP) != 0 ? USE_SWAP : 0) |
+	    ((force & FORCE_HELD) != 0 ? USE_HELD : 0) |
+	    ((force & FORCE_LOOPED) != 0 ? USE_LOOPED : 0);
+}
+
+struct range {			/* of a disk or partition */
+	uint64_t from, to;	/* bytes; "to" is exclusive */
+};
+
+/* --- the disk ------------------------------------------------------------ */
+
+enum { GPT = 34 };		/* blocks at the start; one less at the end */
+
+/* Claim the partitions in the range; of a partition, at least itself. */
+static int
+claim_parts(struct claims *c, const struct disk *d,
+    const struct disk_part *part, size_t n, struct range r, struct fault *f)
+{
+	size_t i;
+
+	if (d->partition != 0 && claim_node(c, d->node, d->name, f) != 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		if (part[i].start < r.to && r.from < part[i].start +
+		    part[i].length && (d->partition == 0 ||
+		    part[i].node != d->node) &&
+		    claim_node(c, part[i].node, part[i].name, f) != 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * Claim the whole disk, and name the user of a partition in a refusal.  The
+ * claim fails if such a use is allowed by force=; then claim the other
+ * partitions.
+ */
+static int
+claim_whole(struct claims *c, const struct disk *d,
+    const struct disk_part *part, size_t n, struct fault *f)
+{
+	struct usage use;
+	bool forced = false;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (claim_check_node(c, part[i].node, part[i].name, f) != 0 ||
+		    claim_check_lock(c, &part[i], f) != 0)
+			return -1;
+		forced = forced ||
+		    usage_of_node(part[i].node, USE_LOOPED, &use);
+	}
+	if (forced)
+		return claim_parts(c, d, part, n,
+		    (struct range){ 0, UINT64_MAX }, f);
+	if (claim_node(c, d->whole, d->whole_name, f) != 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		claim_keep_node(c, &part[i]);
+	return 0;
+}
+
+/* The kernel shows an extended partition as its first record only. */
+static bool
+is_extended(const struct disk_part *part, uint32_t logical)
+{
+	return part->number <= 4 && part->length <= MAX(1024, logical);
+}
+
+struct records {		/* extended boot records that are followed */
+	const struct disk_part *part;	/* of the kernel, */
+	size_t		 n;
+	int		 number;	/* and the next one to be described */
+};
+
+/* Count the partitions that a record describes, if the kernel has them too. */
+static bool
+records_match(struct records *e, const unsigned char *record, uint64_t at,
+    uint32_t sector)
+{
+	size_t i, k;
+
+	for (i = 0; i < 4; i++) {
+		const unsigned char *entry = mbr_entry(record, i);
+
+		if (mbr_length(entry) == 0 || mbr_extended(entry))
+			continue;
+		for (k = 0; k < e->n && (e->part[k].number != e->number ||
+		    e->part[k].start != at + (uint64_t)mbr_start(entry) *
+		    sector); k++)
+			continue;
+		if (k == e->n)
+			return false;
+		e->number++;
+	}
+	return true;
+}
+
+/*
+ * Whether the records from "first" on are all known, and the range touches
+ * none.
+ */
+static bool
+records_spared(struct records *e, int disk, const struct disk *d,
+    uint64_t first, struct range r)
+{
+	unsigned char record[MBR_SIZE];
+	const unsigned char *link;
+	uint64_t at = first;
+	unsigned n;
+
+	for (n = 0; n < MBR_LINKS_MOST; n++) {
+		if (pread(disk, record, MBR_SIZE, (off_t)at) != MBR_SIZE ||
+		    !mbr_is(record) || (r.from < at + d->logical &&
+		    at < r.to) || !records_match(e, record, at, d->logical))
+			return false;
+		link = mbr_link(record);
+		if (link == NULL)
+			return true;
+		at = first + (uint64_t)mbr_start(link) * d->logical;
+	}
+	return false;
+}
+
+/*
+ * Whether the range touches none of the extended boot records on the disk, and
+ * these describe all logical partitions (5 and up) that the kernel has.
+ */
+static bool
+records_known(const struct claims *c, const struct disk *d,
+    const struct disk_part *part, size_t n, struct range r)
+{
+	struct records e = { part, n, 5 };
+	int disk = claim_open_node(c, d->whole, d->whole_name, 0);
+	bool spared = disk >= 0;
+	size_t i, logical = 0;
+
+	for (i = 0; i < n && spared; i++)
+		if (is_extended(&part[i], d->logical))
+			spared = records_spared(&e, disk, d, part[i].start, r);
+		else
+			logical += part[i].number > 4;
+	if (disk >= 0)
+		close(disk);
+	return spared && (size_t)(e.number - 5) == logical;
+}
+
+/*
+ * Whether the range may touch an extended boot record, by what the kernel
+ * knows: there is one before each logical partition, anywhere after the
+ * previous partition.
+ */
+static bool
+nears_records(const struct disk *d, const struct disk_part *part, size_t n,
+    struct range r)
+{
+	uint64_t at = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (is_extended(&part[i], d->logical)) {
+			at = part[i].start;
+			if (r.from < at + part[i].length && r.to > at)
+				return true;
+		} else if (part[i].number > 4 && at != UINT64_MAX) {
+			if (r.from < part[i].start && r.to > at)
+				return true;
+			at = MAX(at, part[i].start + part[i].length);
+		}
+	}
+	return false;
+}
+
+static bool
+touches_records(const struct claims *c, const struct disk *d,
+    const struct disk_part *part, size_t n, struct range r)
+{
+	return nears_records(d, part, n, r) &&
+	    !records_known(c, d, part, n, r);
+}
+
+/* Whether a partition's range covers the tables: a partition may begin at 0. */
+static bool
+part_touches_tables(const struct claims *c, const struct disk *d,
+    const struct disk_part *part, size_t n, struct range r)
+{
+	return r.from < d->logical || touches_records(c, d, part, n, r);
+}
+
+/* Whether the range covers anything that belongs to the disk as a whole. */
+static bool
+touches_tables(const struct claims *c, const struct disk *d,
+    const struct disk_part *part, size_t n, struct range r)
+{
+	uint64_t head = (uint64_t)GPT * d->logical;
+
+	if (d->partition != 0)
+		return part_touches_tables(c, d, part, n, r);
+	return n == 0 || r.from < head || r.to > d->length ||
+	    r.to + head - d->logical > d->length ||
+	    touches_records(c, d, part, n, r);
+}
+
+/*
+ * Refuse a disk because sysfs cannot say, with err, what it belongs to or which
+ * partitions it has, so that their users are unknown.
+ */
+static int
+claim_unknown(struct claims *c, const struct disk *d, int err,
+    struct fault *f)
+{
+	const char *name = d->name[0] != '\0' ? d->name : c->name;
+	dev_t node = d->node != 0 ? d->node : c->plan->dst->id.node;
+	struct usage use;
+
+	if (usage_of_node(d->node, c->over, &use))
+		return claim_in_use(f, c->name, name, &use);
+	use.unknown = (USE_MOUNTED | USE_SWAP | USE_LOOPED) & ~c->over;
+	use.err = err;
+	snprintf(use.unread, sizeof(use.unread), "/sys/dev/%s/%u:%u",
+	    d->node != 0 ? "block" : "char", major(node), minor(node));
+	if (use.unknown != 0)
+		return claim_not_known(f, c->name, name, &use);
+	return claim_node(c, d->node, name, f);
+}
+
+/*
+ * claim_disk.c: claim a disk or partition in which the range is written.
+ * Partitions may overlap: everything that shares these bytes is claimed.
+ */
+static int
+claim_disk(struct claims *c, const struct disk *d, struct range r,
+    struct fault *f)
+{
+	struct disk_part *part;
+	int err, failed;
+	size_t n;
+
+	/* What uses the whole disk uses all parts of it. */
+	if (claim_check_node(c, d->whole, d->whole_name, f) != 0)
+		return -1;
+	err = disk_parts(d->whole, &part, &n);
+	if (err != 0)
+		return claim_unknown(c, d, err, f);
+	if (d->partition != 0) {
+		r.from += d->start;
+		r.to = MIN(r.to, d->length) + d->start;
+	}
+	failed = touches_tables(c, d, part, n, r) ?
+	    claim_whole(c, d, part, n, f) :
+	    claim_parts(c, d, part, n, r, f);
+	free(part);
+	return failed;
+}
+
+/* --- the same bytes under other names ------------------------------------ */
+
+struct beside {			/* what else lies on a place */
+	struct claims	*c;
+	const struct stack_place *place;
+	struct fault	*f;
+};
+
+/* Another path may have been set read-only to protect the disk. */
+static int
+check_writable(struct claims *c, const struct disk *path, struct fault *f)
+{
+	int dir = sysfs_open("block", path->node);
+	bool protected = dir >= 0 && sysfs_number(dir, "ro") != 0;
+	int err = protected ? 0 : sysfs_unasked(errno);
+
+	if (dir >= 0)
+		close(dir);
+	if ((c->plan->opts->force & FORCE_HELD) != 0)
+		return 0;
+	if (!protected)
+		return err == 0 ? 0 : claim_unknown(c, path, err, f);
+	return fault_set(f, STATUS_REFUSED, "%s: %s is read-only; blockdev "
+	    "--setrw /dev/%s first (force=held writes anyway)", c->name,
+	    path->name, path->name);
+}
+
+/*
+ * Claim other paths to the disk, because a claim through one of them does not
+ * cover the others.
+ */
+static int
+claim_paths(struct claims *c, const struct disk *d, struct range r,
+    struct fault *f)
+{
+	char name[PATH_MAX + 300];
+	struct disk whole = *d, other;
+	dev_t *node;
+	size_t i;
+	int err, failed = 0;
+
+	if (d->wwn[0] == '\0')
+		return 0;
+	if (d->partition != 0)
+		disk_of_block(d->whole, &whole);
+	err = sysfs_unasked(whole.err);
+	if (err == 0)
+		err = disk_paths(&whole, &node);
+	if (err != 0)
+		return claim_unknown(c, d, err, f);
+	if (d->partition != 0) {
+		r.from += d->start;
+		r.to = MIN(r.to, d->length) + d->start;
+	}
+	for (i = 0; node[i] != 0 && failed == 0; i++) {
+		disk_of_block(node[i], &other);
+		if (other.err != 0 && disk_lost(node[i], true))
+			continue;	/* it is gone */
+		snprintf(name, sizeof(name), "%s and %s are the same disk",
+		    c->name, other.name);
+		c->name = name;
+		failed = other.err != 0 ?
+		    claim_unknown(c, &other, other.err, f) :
+		    check_writable(c, &other, f) != 0 ? -1 :
+		    claim_disk(c, &other, r, f);
+		c->name = c->plan->dst->name;
+	}
+	free(node);
+	return failed;
+}
+
+/*
+ * Check that nobody has locked a range of the file; such locks belong to the
+ * file, whatever its name.  Does nothing if the name leads to another file than
+ * *is (device and inode), as the name of a loop device's file may.
+ */
+static int
+claim_check_path(const struct claims *c, const char *path,
+    const struct stat *is, const char *what, struct fault *f)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct usage use = { .unknown = USE_HELD & ~c->over, .unread = "it" };
+	struct stat st;
+	int failed;
+
+	if (fd < 0) {
+		use.err = errno;
+		return use.unknown != 0 && (errno == EMFILE || errno ==
+		    ENFILE) ? claim_not_known(f, c->name, what, &use) : 0;
+	}
+	failed = fstat(fd, &st) == 0 && same_file(&st, is) ?
+	    claim_check_ranges(c, fd, what, f) : 0;
+	close(fd);
+	return failed;
+}
+
+/* Check the file below a loop device or a server, under one of its names. */
+static int
+check_file(const struct claims *c, const char *path, const struct stat *st,
+    struct fault *f)
+{
+	struct usage use;
+
+	if (usage_of_file(st->st_dev, st->st_ino, c->over, &use))
+		return claim_in_use(f, c->name, "its file", &use);
+	if (use.unknown != 0)
+		return claim_not_known(f, c->name, "its file", &use);
+	return claim_check_path(c, path, st, "its file", f);
+}
+
+/* On an overlay, also by the layer's name.  Not inlined: path is large. */
+__attribute__((noinline)) static int
+check_medium(const struct claims *c, const char *name, struct stat *st,
+    struct fault *f)
+{
+	struct located at = { AT_FDCWD, name, st->st_dev, st->st_ino };
+	struct overlaid layer;
+	char path[PATH_MAX];
+
+	if (check_file(c, name, st, f) != 0)
+		return -1;
+	if (!overlay_file(&at, false, &layer, path))
+		return 0;
+	*st = layer.st;
+	return check_file(c, path, st, f);
+}
+
+/*
+ * Claim another loop device on the same bytes, as a disk.  Not inlined, so that
+ * the stack does not hold a path and another struct disk at once.
+ */
+__attribute__((noinline)) static int
+claim_loop(const struct disk *other, uint64_t start, int err, void *arg)
+{
+	const struct beside *b = arg;
+	struct range r = { b->place->from, b->place->to };
+	struct claims *c = b->c;
+	char name[PATH_MAX + 300];
+
+	if (other == NULL)
+		return fault_set(b->f, STATUS_REFUSED, "%s: other loop devices "
+		    "on its medium are not known: %s", c->name,
+		    errno_words(err));
+	if (err != 0)
+		return claim_unknown(c, other, err, b->f);
+	if (r.from >= start + other->length || start >= r.to)
+		return 0;
+	snprintf(name, sizeof(name), "%s and %s lie on the same %s",
+	    c->plan->dst->name, other->name, b->place->ino == 0 ? "disk" :
+	    "file");
+	c->name = name;
+	r.from = r.from > start ? r.from - start : 0;
+	r.to -= start;
+	err = claim_disk(c, other, r, b->f);
+	c->name = c->plan->dst->name;
+	return err;
+}
+
+/*
+ * Claim all loop devices on the medium of another.  Their existence does not
+ * matter, but their use does.
+ */
+static int
+claim_loops(struct claims *c, const struct stack_place *medium, dev_t loop,
+    struct fault *f)
+{
+	struct beside b = { c, medium, f };
+	unsigned over = c->over;
+	int failed;
+
+	c->over = claim_passed_over(c->plan);
+	failed = stack_loops(medium, loop, claim_loop, &b);
+	c->over = over;
+	return failed;
+}
+
+/* Claim another dm device on the same bytes of a member. */
+static int
+claim_holder(const struct disk *other, uint64_t start, int err, void *arg)
+{
+	const struct beside *b = arg;
+	struct disk d;
+
+	(void)start;
+	if (err == 0)
+		return claim_node(b->c, other->node, other->name, b->f);
+	if (other == NULL)
+		disk_of_block(b->place->dev, &d);
+	return claim_unknown(b->c, other == NULL ? &d : other, err, b->f);
+}
+
+/* A loop device does not claim what it lies on. */
+static int
+claim_backing(struct claims *c, const struct stack *s, size_t i,
+    struct fault *f)
+{
+	struct stack_place p = s->at[i];
+	dev_t loop = s->at[p.above].dev;
+	struct range r = { p.from, p.to };
+	struct stat st = { .st_dev = p.dev, .st_ino = p.ino };
+	struct disk d;
+
+	if (!disk_of_block(p.ino == 0 ? p.dev : loop, &d) || d.err != 0)
+		return claim_unknown(c, &d, d.err, f);
+	if (p.ino == 0)
+		return claim_disk(c, &d, r, f) != 0 ||
+		    claim_paths(c, &d, r, f) != 0 ? -1 : d.partition != 0 ? 0 :
+		    claim_loops(c, &p, loop, f);
+	if (check_medium(c, d.backing, &st, f) != 0)
+		return -1;
+	p.dev = st.st_dev;
+	p.ino = st.st_ino;
+	return claim_loops(c, &p, loop, f);
+}
+
+/*
+ * A dm or md device holds its members, and so do others with the same members.
+ * But on those bytes there may be devices that no claim excludes: loop devices,
+ * overlapping partitions, and other dm devices.
+ */
+static int
+claim_member(struct claims *c, const struct stack *s, size_t i,
+    struct fault *f)
+{
+	const struct stack_place *p = &s->at[i];
+	struct beside b = { c, p, f };
+	struct disk_part *part;
+	struct disk d;
+	int err, failed;
+	size_t n, k;
+
+	if (!disk_of_block(p->dev, &d) || d.err != 0)
+		return claim_unknown(c, &d, d.err, f);
+	if (stack_holders(p, s->at[p->above].dev, claim_holder, &b) != 0)
+		return -1;
+	c->over |= USE_HELD;
+	failed = claim_check_node(c, d.whole, d.whole_name, f);
+	err = disk_parts(d.whole, &part, &n);
+	if (failed == 0 && err != 0)
+		failed = claim_unknown(c, &d, err, f);
+	for (k = 0; k < n && failed == 0; k++)
+		if (part[k].start < p->to + d.start && p->from + d.start <
+		    part[k].start + part[k].length)
+			failed = claim_check_node(c, part[k].node,
+			    part[k].name, f);
+	free(part);
+	return failed;
+}
+
+/* Claim one place; the use of it by a loop device above is expected. */
+static int
+claim_place(struct claims *c, const struct stack *s, size_t i, struct fault *f)
+{
+	const struct stack_place *p = &s->at[i], *above = &s->at[p->above];
+	struct disk d;
+	int failed = 0;
+
+	c->over = claim_passed_over(c->plan) | (p->mark != 0 ? USE_LOOPED : 0);
+	if (p->step == STACK_BACKING)
+		failed = claim_backing(c, s, i, f);
+	else if (p->step == STACK_MEMBER)
+		failed = claim_member(c, s, i, f);
+	else if (p->step == STACK_DISK && above->step == STACK_BACKING)
+		failed = claim_loops(c, p, s->at[above->above].dev, f);
+	if (failed == 0 && p->err != 0) {
+		disk_of_block(p->dev, &d);
+		failed = claim_unknown(c, &d, p->err, f);
+	}
+	c->over = claim_passed_over(c->plan);
+	return failed;
+}
+
+/* Claim all that lies below a disk. */
+static int
+claim_below(struct claims *c, const struct disk *d, struct range r,
+    struct fault *f)
+{
+	struct stack_place *p;
+	struct stack s;
+	int failed = 0;
+
+	stack_begin(&s, STACK_TABLES);
+	stack_add(&s, (struct stack_place){ .dev = d->node, .from = r.from,
+	    .to = r.to });
+	stack_down(&s);
+	for (p = s.at; p < s.at + s.n && failed == 0; p++) {
+		p->mark = s.at[p->above].mark;	/* it is below a loop device */
+		p->mark |= p->step == STACK_BACKING;
+		failed = claim_place(c, &s, (size_t)(p - s.at), f);
+	}
+	if (failed == 0 && (s.err == E2BIG || s.err == ENOMEM))
+		failed = claim_unknown(c, d, s.err, f);
+	stack_end(&s);
+	return failed;
+}
+
+/*
+ * claim_below.c: other paths to the disk; and the disk with these, with all
+ * that lies below it, and with what else lies there.
+ */
+static int
+claim_bytes(struct claims *c, const struct disk *d, struct range r,
+    struct fault *f)
+{
+	return claim_disk(c, d, r, f) != 0 || claim_paths(c, d, r, f) != 0 ||
+	    claim_below(c, d, r, f) != 0 ? -1 : 0;
+}
+
+struct served {
+	struct claims	*c;
+	struct fault	*f;
+};
+
+/* Whether it is the server that has locked what it has open, as QEMU does. */
+static bool
+served_locked(const char *path, const struct stat *st, void *arg)
+{
+	(void)st;
+	(void)arg;
+	return opened_has_locked(path, LOCKS_OF_COPIES);
+}
+
+/*
+ * Claim what a server has open: it may be what it serves, and which bytes of it
+ * is not known.  Returns whether it is refused.
+ */
+static bool
+served_refused(const char *path, const struct stat *st, void *arg)
+{
+	const struct served *s = arg;
+	struct range all = { 0, UINT64_MAX };
+	struct stat file = *st;
+	struct disk d;
+
+	if (!S_ISBLK(st->st_mode))
+		return check_medium(s->c, path, &file, s->f) != 0;
+	return (disk_of_block(st->st_rdev, &d) && d.err == 0 ? claim_bytes(s->c,
+	    &d, all, s->f) : claim_unknown(s->c, &d, d.err, s->f)) != 0;
+}
+
+/*
+ * The same for each disk that the server of the target has open to write, if it
+ * is a process of this machine; refuse if a file that it has open is in use.
+ */
+static int
+claim_served(struct claims *c, struct fault *f)
+{
+	pid_t pid = c->plan->dst->id.server;
+	struct served s = { c, f };
+
+	if (pid == 0)
+		return 0;
+	c->server_locks = opened_any(pid, true, served_locked, NULL);
+	return opened_any(pid, true, served_refused, &s) ? -1 : 0;
+}
 
 /* Separate from claim_file because a struct usage needs much stack. */
 static int
