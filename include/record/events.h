@@ -1,8 +1,6 @@
 /*
  * The run as programs see it: JSON lines for json=, and one line of a journal
  * for log=.  For their contents see pardd-json(5).
- *
- * An end of the copy as JSON.
  */
 #ifndef PARDD_EVENTS_H
 #define PARDD_EVENTS_H

@@ -78,8 +78,9 @@ int copy_run(const struct plan *, const struct signals *, struct events *,
 
 /*
  * Write the files and judge the run, while signals are answered, because a file
- * system may not answer.  False if that did not end within seconds after a signal: out->outputs says so, and the
- * process has to end by _exit, because a thread goes on with the outputs.
+ * system may not answer.  False if that did not end within seconds after a
+ * signal: out->outputs says so, and the process has to end by _exit, because a
+ * thread goes on with the outputs.
  */
 bool settle(struct outputs *, const struct plan *, const struct signals *,
     struct outcome *out);

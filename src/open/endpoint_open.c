@@ -1,8 +1,7 @@
 /*
  * Opening an end.  A name is looked up once, as an O_PATH descriptor.  This
- * descriptor, not the name, then says which backend it is for, and the backend
- * reopens the same file (reopen.h), so that a name that changes meanwhile has no
- * effect.
+ * descriptor, not the name, says which backend it is for, and that reopens the
+ * same file (backend.h), so that a name that changes meanwhile has no effect.
  */
 #include "end/endpoint.h"
 

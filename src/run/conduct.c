@@ -26,7 +26,6 @@
 #include "open/tee.h"
 #include "report/report.h"
 #include "rescue/rescue.h"
-#include "run/lead.h"
 #include "verify/verify.h"
 
 /* --- what is told meanwhile ---------------------------------------------- */

@@ -20,7 +20,6 @@
 #include "report/profile.h"
 #include "report/report.h"
 #include "rescue/rescue.h"
-#include "run/lead.h"
 #include "run/reattach.h"
 #include "verify/verify.h"
 

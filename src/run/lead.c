@@ -3,7 +3,7 @@
  * do the steps of the work (a copy, a rescue, a comparison, a check of the
  * source), and flushes.
  */
-#include "run/lead.h"
+#include "conduct.h"
 
 #include <sys/eventfd.h>
 

@@ -8,8 +8,8 @@
  * A disk that is back may answer late, or never.  So a thread of its own opens
  * it, and is abandoned when a signal arrives or the time is up.
  *
- * The command of ongone= is root's own, so the shell gets it unchanged; what the
- * disk says about itself goes into the environment, never into the command.
+ * The command of ongone= is root's own, so the shell gets it unchanged; what
+ * the disk says about itself goes into the environment, never into the command.
  */
 #include "run/reattach.h"
 

@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "end/backend.h"
+#include "../../src/run/conduct.h"
 #include "copy/job.h"
 #include "copy/worker.h"
-#include "run/lead.h"
+#include "end/backend.h"
 
 enum { LENGTH = 1 << 20 };
 

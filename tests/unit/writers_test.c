@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "end/backend.h"
+#include "../../src/run/conduct.h"
 #include "copy/job.h"
+#include "end/backend.h"
 #include "plan/plan.h"
-#include "run/lead.h"
 
 #define BLOCK	((size_t)4096)
 
@@ -26,7 +26,7 @@ enum {
 	ZONES = 12, ZONE = 64 << 10, ROOM = 48 << 10, CHUNK = 8 << 10,
 	WORDS = 16,
 	ALL = ZONES * ZONE,
-	PATIENCE = 20,			/* s */
+	LONGEST = 20,			/* s */
 };
 
 static struct {
@@ -71,7 +71,7 @@ wait_for_others(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_sec += PATIENCE;
+	t.tv_sec += LONGEST;
 	pthread_cond_broadcast(&disk.more);
 	while (disk.most < disk.meet &&
 	    pthread_cond_timedwait(&disk.more, &disk.lock, &t) == 0)
