@@ -49,15 +49,18 @@ struct backend {
 	int (*attach)(struct lane *);		/* errno; NULL: no state */
 	int (*detach)(struct lane *);		/* errno of pending errors */
 	/*
-	 * Move io->len bytes and wait for it.  It deals with short transfers,
-	 * EINTR and EAGAIN by itself, and leaves the result in the io.
+	 * Move the bytes from io->done to io->len, and wait for it.  It deals
+	 * with EINTR and EAGAIN by itself, adds to io->done, and leaves an
+	 * error in the io.  With cmd.unit set, they are one command, and some
+	 * of them are enough: request.c cuts, and goes on.
 	 */
 	void (*transfer)(struct lane *, struct io *);
 	/*
-	 * The same without waiting, by io_uring.  prep fills in sqe, an entry
-	 * of 128 bytes if the end is "wide"; finish takes the kernel's result
-	 * and leaves the io as transfer would.  False from either: transfer has
-	 * to do the request.  Both NULL: it has no such requests.
+	 * The same without waiting, by io_uring, but never OP_ZERO.  prep fills
+	 * in sqe, an entry of 128 bytes if the end is "wide"; finish takes the
+	 * kernel's result and leaves the io as transfer would.  False from
+	 * either: transfer has to do the request.  Both NULL: it has no such
+	 * requests.
 	 */
 	bool (*prep)(struct lane *, struct io *, struct io_uring_sqe *sqe);
 	bool (*finish)(struct lane *, struct io *, int result);
@@ -151,6 +154,24 @@ extern const struct backend file_backend, stream_backend, null_backend,
 extern const struct backend readback_backend;	/* only by endpoint_readback */
 #define ADDRESS(kind, name, ...)	extern const struct backend name;
 #include "end/kinds.def"
+
+/*
+ * Carry out a request, or the rest of it, and wait for it.  Offsets are those
+ * of the end.
+ */
+void request_carry_out(struct lane *, struct io *);
+
+/*
+ * The bytes of the next command of a request; 0 if it begins within a unit, or
+ * at the end, or ends within the first unit.
+ */
+size_t request_next(const struct lane *, const struct io *);
+
+/*
+ * 128 KiB, page aligned, which the lane has until it is detached.  NULL without
+ * memory.
+ */
+unsigned char *lane_bounce(struct lane *);
 
 /* Fail an io because somebody else truncated the file to "at" bytes. */
 void io_cut_off(struct io *, uint64_t at);

@@ -8,6 +8,7 @@
 #ifndef PARDD_ENDPOINT_H
 #define PARDD_ENDPOINT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -75,6 +76,15 @@ struct geometry {		/* sizes, in bytes */
 	uint64_t	 zone;	/* of a zoned target, if all are equal, or 0 */
 };
 
+struct commands {		/* of an end: see struct backend */
+	uint32_t	 unit;	/* bytes: they are multiples, or reach the
+				 * end; 0: it takes requests as they are */
+	uint32_t	 zero_most;	/* bytes of OP_ZERO; 0: it has none */
+	uint64_t	 end;	/* size of the disk, whatever part is copied */
+	atomic_uint	 most;	/* bytes of the others */
+	atomic_bool	 no_zero;	/* it refuses OP_ZERO */
+};
+
 struct limits {			/* the part of an end that may be copied */
 	uint64_t	 base;	/* its first byte: that of a partition, or the
 				 * offset of an inherited descriptor */
@@ -136,6 +146,7 @@ struct endpoint {		/* shared by all workers; const once open */
 	struct end_spec	 spec;
 	struct traits	 is;
 	struct geometry	 geo;
+	struct commands	 cmd;	/* what is atomic is learned meanwhile */
 	struct limits	 lim;
 	struct identity	 id;
 	int		 fd;	/* the inherited one; while opening, O_PATH */

@@ -71,6 +71,7 @@ struct lane {			/* one worker's alone */
 	void		*priv;	/* the backend's, from attach to detach */
 	struct profile	*profile;	/* records its requests, or NULL */
 	struct gauge	*gauge;	/* where, see gauge.h */
+	unsigned char	*bounce;	/* see lane_bounce */
 	struct io	*over, **last;	/* started ones that have ended */
 	const char	*why;	/* attach failed, in words; or NULL */
 };

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/param.h>
 
 #include "base/clock.h"
@@ -38,7 +39,11 @@ lane_unattached(struct fault *f, const struct lane *lane, int err)
 int
 lane_detach(struct lane *lane)
 {
-	return lane->ep->be->detach == NULL ? 0 : lane->ep->be->detach(lane);
+	int err = lane->ep->be->detach == NULL ? 0 :
+	    lane->ep->be->detach(lane);
+
+	free(lane->bounce);
+	return err;
 }
 
 bool
@@ -105,6 +110,14 @@ lane_begin(const struct lane *lane, struct io *io)
 	return end > io->off ? end - io->off : 0;
 }
 
+/* The same; true if the request moves data, and is one command of the end. */
+static bool
+lane_begin_whole(const struct lane *lane, struct io *io)
+{
+	return lane_begin(lane, io) >= io->len && io->op != OP_ZERO &&
+	    request_next(lane, io) == io->len;
+}
+
 /* There is one writer, so no atomic addition is needed. */
 static void
 lane_count(atomic_uint *n)
@@ -154,7 +167,7 @@ lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 	const struct backend *be = lane->ep->be;
 
 	lane_to_end_offsets(lane, io);
-	if (lane_begin(lane, io) < io->len || be->prep == NULL ||
+	if (be->prep == NULL || !lane_begin_whole(lane, io) ||
 	    !be->prep(lane, io, sqe)) {
 		lane_to_own_offsets(lane, io);
 		return false;
@@ -172,7 +185,7 @@ lane_transfer_once(struct lane *lane, struct io *io)
 	if (room < len)
 		io->len = (size_t)room;
 	if (io->len > 0)
-		lane->ep->be->transfer(lane, io);
+		request_carry_out(lane, io);
 	if (room < len && io->err == 0 && io->done == room) {
 		io->err = ENOSPC;	/* as at the end of a disk */
 		snprintf(io->why, sizeof(io->why), "partition %u ends there",
@@ -195,7 +208,7 @@ lane_start(struct lane *lane, struct io *io)
 	const struct backend *be = lane->ep->be;
 
 	lane_to_end_offsets(lane, io);
-	if (lane_begin(lane, io) < io->len || be->start == NULL ||
+	if (be->start == NULL || !lane_begin_whole(lane, io) ||
 	    !be->start(lane, io)) {
 		lane_to_own_offsets(lane, io);
 		return false;

@@ -356,13 +356,9 @@ file_zero(struct file *file, const struct endpoint *ep, struct io *io)
 		return;
 	}
 	do {
-		io->err = file->no_zero ? EOPNOTSUPP : ep->is.device ?
+		io->err = ep->cmd.no_zero ? EOPNOTSUPP : ep->is.device ?
 		    zero_device(file, ep, io) : file_punch(file, io);
 	} while (io->err == EINTR && file_again(file, EINTR, &limit));
-	if (io->err == EOPNOTSUPP)
-		file->no_zero = true;
-	if (io->err == EBUSY)		/* someone else is reading it */
-		io->err = EOPNOTSUPP;
 	if (io->err == 0)
 		io->done = io->len;
 }

@@ -33,8 +33,7 @@ struct file {
 	bool		 waits;		/* writes wait for the medium */
 	atomic_bool	 no_dontcache;	/* the kernel lacks RWF_DONTCACHE */
 	atomic_bool	 stalled;	/* EAGAIN lasted for timeout= */
-	atomic_bool	 no_zero;	/* OP_ZERO does not work here, */
-	atomic_bool	 no_trim;	/* not even by freeing blocks */
+	atomic_bool	 no_trim;	/* blocks cannot be freed */
 	uint64_t	 length;	/* at the start; no blocks beyond it */
 	uint64_t	 medium;	/* its number, or 0 */
 	struct below_place place;	/* where its bytes were at the start */

@@ -146,6 +146,7 @@ enum {
 	BLOCK_MOST = 64 << 10,	/* bytes: largest minimum block allowed */
 	SECTOR = 512,		/* no disk has smaller blocks */
 	REQUEST_MOST = 32 << 20,	/* if the server names no maximum */
+	ZERO_MOST = 1 << 30,	/* bytes per request without data */
 };
 
 static bool
@@ -305,6 +306,8 @@ nbd_describe(struct endpoint *ep, const struct nbd *nbd)
 		ep->geo.room -= ep->geo.room % (int64_t)ep->geo.io_align;
 	ep->geo.io_opt = nbd->preferred;
 	ep->geo.io_max = nbd->most;
+	ep->cmd = (struct commands){ .unit = nbd->block, .most = nbd->most,
+		.zero_most = ZERO_MOST, .end = nbd->size };
 	ep->geo.depth = NBD_FLIGHTS;
 	ep->is.seekable = ep->is.past_cache = true;
 	ep->is.device = ep->is.remote = true;
@@ -380,7 +383,6 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 	signals_ignore();		/* a write to a lost connection raises
 					 * SIGPIPE */
 	ep->is.device = true;
-	nbd->no_zero = false;
 	if (want_bitmap(ep, nbd) != 0) {
 		free(nbd);
 		return fault_errno(f, ENOMEM, "%s", ep->name);
@@ -519,14 +521,11 @@ nbd_detach(struct lane *lane)
 	if (l->link == &l->own)
 		nbd_link_close(&l->own);
 	flights_free(&l->flights);
-	free(l->bounce);
 	free(l);
 	return 0;
 }
 
 enum {
-	BOUNCE = 128 << 10,	/* bytes, to read parts of blocks */
-	ZERO_MOST = 1 << 30,	/* bytes per request without data */
 	WORDS = 96,		/* of a loss; io.why has 168 */
 };
 
@@ -593,27 +592,13 @@ nbd_fail(struct lane *lane, struct io *io, int err)
 }
 
 static struct nbd_call
-nbd_compose(const struct nbd *nbd, const struct io *io, size_t len)
+nbd_compose(const struct nbd *nbd, const struct io *io)
 {
 	return (struct nbd_call){ .op = io->op,
 		.buf = io->op == OP_ZERO ? NULL : io->buf + io->done,
-		.off = io->off + io->done, .len = len,
+		.off = io->off + io->done, .len = io->len - io->done,
 		.flags = io->op == OP_WRITE ? nbd->write_flags :
 		    io->op == OP_ZERO ? nbd->zero_flags : 0 };
-}
-
-/* Move the next len bytes, which are whole blocks or reach the end. */
-static void
-nbd_move(struct lane *lane, struct io *io, size_t len)
-{
-	struct nbd_lane *l = lane->priv;
-	struct nbd_call call = nbd_compose(lane->ep->priv, io, len);
-	int err = nbd_link_do(l->link, &call);
-
-	if (err == 0)
-		io->done += len;
-	else
-		nbd_fail(lane, io, err);
 }
 
 /* Whether err means that the server will not make zeros. */
@@ -624,111 +609,23 @@ will_not(int err)
 }
 
 static void
-nbd_zero_range(struct lane *lane, struct io *io)
-{
-	struct nbd *nbd = lane->ep->priv;
-	size_t left;
-
-	if (nbd->no_zero || io->off % nbd->block != 0 ||
-	    io->len % nbd->block != 0) {
-		io->err = EOPNOTSUPP;
-		return;
-	}
-	while (io->done < io->len && io->err == 0) {
-		left = io->len - io->done;
-		nbd_move(lane, io, left < ZERO_MOST ? left : ZERO_MOST);
-	}
-	if (!will_not(io->err))
-		return;
-	io->err = EOPNOTSUPP;
-	io->why[0] = '\0';
-	nbd->no_zero = true;
-}
-
-/* Read parts of blocks by way of a bounce buffer. */
-static void
-nbd_read_unaligned(struct lane *lane, struct io *io)
-{
-	const struct nbd *nbd = lane->ep->priv;
-	struct nbd_lane *l = lane->priv;
-	uint64_t at = io->off + io->done, from = at - at % nbd->block;
-	size_t skip = (size_t)(at - from), want = io->len - io->done, n;
-	struct nbd_call call = { .op = OP_READ, .off = from };
-	int err;
-
-	if (l->bounce == NULL)
-		l->bounce = malloc(BOUNCE);
-	if (l->bounce == NULL) {
-		io->err = ENOMEM;
-		return;
-	}
-	n = (size_t)round_up(skip + want, nbd->block);
-	n = n < BOUNCE ? n : BOUNCE;
-	n = n < nbd->most ? n : nbd->most;
-	if (n > nbd->size - from)
-		n = (size_t)(nbd->size - from);
-	call.len = n;
-	call.buf = l->bounce;
-	err = nbd_link_do(l->link, &call);
-	if (err != 0) {
-		nbd_fail(lane, io, err);
-		return;
-	}
-	n = n - skip < want ? n - skip : want;
-	memcpy(io->buf + io->done, l->bounce + skip, n);
-	io->done += n;
-}
-
-static void
-read_or_write(struct lane *lane, struct io *io)
-{
-	const struct nbd *nbd = lane->ep->priv;
-	uint64_t at, left;
-
-	while (io->done < io->len && io->err == 0) {
-		at = io->off + io->done;
-		if (at >= nbd->size) {
-			io->err = io->op == OP_READ ? 0 : ENOSPC;
-			break;
-		}
-		left = io->len - io->done;
-		if (left > nbd->size - at)
-			left = nbd->size - at;
-		if (left > nbd->most)
-			left = nbd->most;
-		if (at + left != nbd->size)
-			left -= left % nbd->block;
-		if (at % nbd->block == 0 && left > 0)
-			nbd_move(lane, io, (size_t)left);
-		else if (io->op == OP_READ)
-			nbd_read_unaligned(lane, io);
-		else
-			io->err = EINVAL;
-	}
-}
-
-static void
 nbd_transfer(struct lane *lane, struct io *io)
 {
 	struct nbd *nbd = lane->ep->priv;
+	struct nbd_lane *l = lane->priv;
+	struct nbd_call call = nbd_compose(nbd, io);
+	int err = nbd_link_do(l->link, &call);
 
-	if (io->op == OP_ZERO)
-		nbd_zero_range(lane, io);
+	if (err == 0)
+		io->done = io->len;
+	else if (io->op == OP_ZERO && will_not(err))
+		io->err = EOPNOTSUPP;
 	else
-		read_or_write(lane, io);
+		nbd_fail(lane, io, err);
 	command_listen(&nbd->command);
 }
 
 /* --- asynchronous requests ----------------------------------------------- */
-
-/* Whether one request is enough. */
-static bool
-nbd_fits(const struct nbd *nbd, const struct io *io)
-{
-	return io->op != OP_ZERO && io->len <= nbd->most &&
-	    io->off % nbd->block == 0 && io->len % nbd->block == 0 &&
-	    io->off < nbd->size && io->len <= nbd->size - io->off;
-}
 
 static bool
 nbd_start(struct lane *lane, struct io *io)
@@ -737,12 +634,10 @@ nbd_start(struct lane *lane, struct io *io)
 	struct nbd_lane *l = lane->priv;
 	struct nbd_call *call;
 
-	if (!nbd_fits(nbd, io))
-		return false;
 	call = flights_begin(&l->flights, NBD_FLIGHTS, sizeof(*call));
 	if (call == NULL)
 		return false;
-	*call = nbd_compose(nbd, io, io->len);
+	*call = nbd_compose(nbd, io);
 	call->flight = (struct call_head){ lane, io, NULL };
 	if (!nbd_link_send(l->link, call)) {
 		flights_end(&l->flights, call);
@@ -794,7 +689,7 @@ nbd_probe(struct endpoint *ep, struct io *io)
 	struct lane lane = { .ep = ep, .halt = -1, .priv = &l };
 
 	lane_transfer(&lane, io);
-	free(l.bounce);
+	free(lane.bounce);
 }
 
 /* --- after the last write ------------------------------------------------- */
@@ -835,13 +730,9 @@ static const struct backend nbd_readback_backend = {
 static int
 nbd_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 {
-	const struct nbd *nbd = target->priv;
-
 	(void)f;
 	r->be = &nbd_readback_backend;
 	r->priv = target->priv;
-	r->geo.io_align = nbd->block;
-	r->geo.size = (int64_t)nbd->size;
 	return 0;
 }
 

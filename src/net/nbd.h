@@ -177,7 +177,6 @@ struct nbd {			/* priv of the endpoint */
 	bool		 several;	/* several connections see the same
 					 * data */
 	bool		 tls;		/* the connection is encrypted */
-	atomic_bool	 no_zero;	/* the server refuses to zero */
 	atomic_uint_fast64_t lost;	/* ns when a connection was, or 0 */
 	bool		 unflushed;	/* a flush failed: later ones do not
 					 * count */
@@ -193,7 +192,6 @@ struct nbd_lane {		/* priv of a lane */
 	struct nbd_link	 own;		/* its own connection, if link is
 					 * this */
 	struct flights	 flights;	/* up to NBD_FLIGHTS nbd_calls */
-	unsigned char	*bounce;	/* allocated when needed */
 };
 
 #endif

@@ -713,6 +713,7 @@ endpoint_replace(struct endpoint *ep, struct endpoint *new, struct fault *f)
 		ep->be->close(ep);
 	ep->be = new->be;
 	ep->priv = new->priv;
+	ep->cmd = new->cmd;
 	ep->id = new->id;
 	ep->is.inherited = false;
 	ep->fd = -1;
@@ -739,6 +740,11 @@ endpoint_readback(struct endpoint *r, const struct endpoint *target,
 	r->is.back = true;
 	r->is.seekable = true;
 	r->id = target->id;
+	r->cmd = target->cmd;
+	if (r->cmd.unit > 0) {
+		r->geo.io_align = r->cmd.unit;
+		r->geo.size = (int64_t)r->cmd.end;
+	}
 	if (target->be->open_readback(target, r, f) != 0)
 		return -1;
 	if (r->geo.io_align <= most)

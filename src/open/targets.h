@@ -32,7 +32,6 @@ struct targets {
 	pthread_mutex_t	 lock;
 	unsigned	 n;
 	uint64_t	 limit;		/* ns that an answer may take */
-	atomic_bool	 no_zero;	/* one of them cannot zero */
 	atomic_bool	 lost;		/* a call was given up: see tee_lost */
 	atomic_uint_fast64_t end, padded;	/* end of what was written,
 						 * without and with padding */

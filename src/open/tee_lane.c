@@ -341,8 +341,6 @@ span_gather(struct span *s, struct io *io)
 		if (a->asked && a->state != LOST && a->io.buf_in_use)
 			io->buf_in_use = true;
 	}
-	if (io->err == EOPNOTSUPP)
-		s->t->no_zero = true;
 	if (good > 0 && io->err == 0)
 		io->done = io->len;
 	if (good > 0)
@@ -367,7 +365,7 @@ tee_transfer(struct lane *lane, struct io *io)
 {
 	struct span *s = lane->priv;
 
-	if (io->op == OP_ZERO && s->t->no_zero) {
+	if (io->op == OP_ZERO && lane->ep->cmd.no_zero) {
 		io->err = EOPNOTSUPP;
 		return;
 	}

@@ -123,7 +123,7 @@ lane_over(struct lane *lane, struct io *io)
 void
 lane_transfer(struct lane *lane, struct io *io)
 {
-	nbd_backend.transfer(lane, io);
+	request_carry_out(lane, io);
 }
 
 /* ----------------------------------------------------------------- requests */
@@ -135,7 +135,7 @@ request(struct lane *lane, enum op op, uint64_t off, size_t len)
 	size_t i;
 
 	memset(buffer, 0xa5, sizeof(buffer));
-	nbd_backend.transfer(lane, &io);
+	request_carry_out(lane, &io);
 	if (io.done > len || (io.err == 0 && io.done < len &&
 	    (int64_t)(off + io.done) < lane->ep->geo.size) ||
 	    memchr(io.why, '\0', sizeof(io.why)) == NULL)
@@ -191,12 +191,14 @@ use(struct endpoint *ep, uint8_t how)
 	}
 	request(&lane, OP_READ, (uint64_t)ep->geo.size / 2, 512);
 	nbd_backend.detach(&lane);
+	free(lane.bounce);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct endpoint ep = { .name = "[ fuzz ]", .fd = -1,
+	struct endpoint ep = { .be = &nbd_backend,
+		.name = "[ fuzz ]", .fd = -1,
 		.spec = { .role = SOURCE, .timeout = SECONDS / 2 },
 		.geo = { .io_align = 1, .room = -1 } };
 	struct fault f = { 0 };

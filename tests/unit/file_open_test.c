@@ -703,7 +703,7 @@ static void
 zeros(int err, int ends)
 {
 	deny_nothing();
-	((struct file *)end.priv)->no_zero = false;
+	end.cmd.no_zero = false;
 	deny("fallocate", 0, 0, err);
 	transfer(OP_ZERO, 0, 4096);
 	assert_int_equal(io.err, ends);

@@ -668,7 +668,7 @@ makes_no_zeros_where_it_will_not(void **state)
 	assert_string_equal(io.why, "");
 	transfer(OP_ZERO, 0, BLOCK, EOPNOTSUPP, 0);
 	assert_int_equal(server.commands, 0);	/* it is not asked again */
-	((struct nbd *)end.priv)->no_zero = false;
+	end.cmd.no_zero = false;
 	server.err = EOPNOTSUPP;
 	transfer(OP_ZERO, 0, BLOCK, EOPNOTSUPP, 0);
 	finish();

@@ -359,10 +359,10 @@ makes_no_zeros_where_refused(void **state)
 	transfer(OP_ZERO, 1, BLOCK);
 	assert_int_equal(io.err, EOPNOTSUPP);
 	assert_int_equal(disk.commands, 0);
-	nvme.no_zeroes = false;
+	end.cmd.no_zero = nvme.no_zeroes = false;
 	transfer(OP_ZERO, 0, BLOCK + 1);
 	assert_int_equal(io.err, EOPNOTSUPP);
-	nvme.no_zeroes = false;
+	end.cmd.no_zero = nvme.no_zeroes = false;
 	disk.rule[0] = (struct rule){ ZEROES, LONG, .result = UNKNOWN };
 	transfer(OP_ZERO, 0, BLOCK);
 	assert_int_equal(io.err, EOPNOTSUPP);
@@ -370,7 +370,7 @@ makes_no_zeros_where_refused(void **state)
 	transfer(OP_ZERO, 0, BLOCK);
 	assert_int_equal(io.err, EOPNOTSUPP);
 	assert_int_equal(disk.commands, 1);	/* it is not asked again */
-	nvme.no_zeroes = false;
+	end.cmd.no_zero = nvme.no_zeroes = false;
 	nvme.zero_most = 0;
 	transfer(OP_ZERO, 0, BLOCK);
 	assert_int_equal(io.err, EOPNOTSUPP);
