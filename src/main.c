@@ -216,7 +216,7 @@ session_planned(struct session *s)
 {
 	struct decision *d = malloc(sizeof(*d));
 	struct fault f;
-	int status;
+	int status, awake;
 
 	if (d == NULL)
 		fault_errno(&f, ENOMEM, "the plan");
@@ -232,8 +232,11 @@ session_planned(struct session *s)
 		status = session_leave(s, &f);
 	} else {
 		decision_settle(d);
+		awake = awake_hold(&d->plan);
 		d->plan.confined = confine(&d->plan);
 		status = session_run(s, d);
+		if (awake >= 0)
+			close(awake);
 		decision_forget(d);
 	}
 	decision_free(d);

@@ -59,6 +59,8 @@ struct tally {			/* of a run so far; bytes unless it says */
 	uint64_t	again;		/* of lost: in failed reads, parts of
 					 * which may yet be read */
 	double		seconds;	/* since the start */
+	double		slept;		/* the machine, meanwhile; seconds,
+					 * known at the end only */
 	double		celsius;	/* of the source; NaN: unknown */
 	enum phase	phase;
 	enum order	order;

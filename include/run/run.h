@@ -55,6 +55,14 @@ void decision_reread(struct decision *, struct outcome *);
 void decision_free(struct decision *);
 
 /*
+ * Ask logind to let the machine neither suspend nor idle, and to ignore its
+ * lid, until the descriptor that is returned is closed, if only by the end of
+ * the process.  -1: the copy is short, or there is no logind, or it does not
+ * want to or does not answer at once; then nothing holds the machine awake.
+ */
+int awake_hold(const struct plan *);
+
+/*
  * -d: print the plan to standard output or, if that is an end of the copy or a
  * disk, to standard error.  Returns 0, or -1 with *f.
  */

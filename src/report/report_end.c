@@ -282,6 +282,9 @@ report_extra(const struct plan *p, struct outcome *out)
 	else if (t->had > 0)
 		print(stderr, "pardd: %llu bytes were already copied (%s)",
 		    (ull)t->had, p->opts->map);
+	if (t->slept >= 1)
+		print(stderr, "pardd: note: the machine slept for %.0f seconds "
+		    "meanwhile", t->slept);
 	if (t->mended > 0)
 		print(stderr, "pardd: %s: %llu bytes differed when they were "
 		    "read back; they were copied again, and now match",

@@ -392,6 +392,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	/* not on the stack, which may be small */
 	struct reattach *await = p->opts->wait < 0 ? NULL :
 	    malloc(sizeof(*await));
+	double slept = clock_slept();
 	int failed;
 
 	if (p->opts->wait >= 0 && await == NULL)
@@ -401,6 +402,8 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	failed = run_once(p, s, ev, NULL, out, f);
 	if (failed == 0 && await != NULL)
 		run_await(p, s, ev, await, out);
+	if (failed == 0)
+		out->tally.slept = clock_slept() - slept;
 	if (failed == 0 && !out->abandoned)
 		events_errors(ev, p, &out->map);
 	free(await);
