@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The machine stays awake during a run; a run in which it slept says so.
-# shellcheck disable=SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 # bus: a message bus of our own, with logind on it, in place of the machine's
