@@ -10,7 +10,7 @@ needs "command -v gzip xz zstd lz4 bzip2 zip" \
 # content FILE KIB [SEED]: that compresses, but not to nothing
 content()
 {
-	"$blocks" make seed $((${2} * 64)) "${3:-1}" && od -An -v -tx1 -w32 seed | head -c $(($2 * 1024)) >"$1" &&
+	"$blocks" make seed $((${2} * 352)) "${3:-1}" && od -An -v -tx1 -w32 seed | head -c $(($2 * 1024)) >"$1" &&
 	    truncate -s $(($2 * 1024 + 300)) "$1"
 }
 formats='gz gz2 xz xzb xz2 zst zst2 bz2 bz22 lz4 lz4s zip zipp zips'
@@ -342,6 +342,14 @@ no_library()
 	LD_LIBRARY_PATH=$PWD/lib exits 0 "$pardd" if=x of=dst && complete && same x dst
 }
 [[ $VARIANT != plain ]] || it "names the package of a library that is missing" no_library
+# What is packed as well as the rest is half done when half of the packed bytes are.
+progress()
+{
+	packed "$1" 3000 && exits 0 "$pardd" if=x of=dst decode=auto rate=1M progress=1 verify=1 && unpacked "$1" &&
+	    says "^pardd: [12]\.[0-9]$2 MB, (1[5-9]|3[3-5]) %, .* left, copying \(1 of 2\)\$" && ! grep -q '100 %' err
+}
+it "shows how much of a source is done if its size is not known" progress gz ''
+it "... and if it is" progress xzb ' of 3\.1 MB'
 stopped()
 {
 	packed gz 100 && { cat x; sleep 9; } | exits 124 timeout 2 "$pardd" of=dst decode=auto && [[ ! -e dst ]]

@@ -47,7 +47,8 @@ struct tally {			/* of a run so far; bytes unless it says */
 	uint64_t	verified;	/* read back or compared */
 	uint64_t	mended;		/* of verified: wrong, and rewritten */
 	uint64_t	passed;		/* that this phase has dealt with, */
-	uint64_t	whole;		/* and its total, if known */
+	uint64_t	whole;		/* and its total, if known, or */
+	bool		guessed;	/* as far as can be guessed */
 	bool		twice;		/* with verify= all is read as well: */
 	uint64_t	other;		/* done of that, or of the copy */
 	uint64_t	had;		/* of passed: by earlier runs */

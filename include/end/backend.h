@@ -139,6 +139,8 @@ struct backend {
 	void (*traits)(const struct endpoint *, char *text, size_t room);
 	/* See endpoint_inside.  NULL: nothing can keep it there. */
 	unsigned (*inside)(const struct endpoint *);
+	/* See endpoint_guess.  NULL: it cannot tell. */
+	uint64_t (*guess)(const struct endpoint *);
 	/* A remark for the report at the end, or "".  NULL: never any. */
 	void (*note)(const struct endpoint *, char *text, size_t room);
 	/*

@@ -280,6 +280,12 @@ void endpoint_traits(const struct endpoint *, char *text, size_t room);
  */
 unsigned endpoint_inside(const struct endpoint *);
 
+/*
+ * How long a source of unknown size will be, by what was read of it so far; 0:
+ * there is no telling.  Any thread.
+ */
+uint64_t endpoint_guess(const struct endpoint *);
+
 /* The names of its kind. */
 const struct kind_words *endpoint_kind(const struct endpoint *);
 

@@ -30,6 +30,12 @@ endpoint_disk(const struct endpoint *ep, struct disk *d)
 	return disk_of_char(ep->id.node, d);
 }
 
+uint64_t
+endpoint_guess(const struct endpoint *ep)
+{
+	return ep->be->guess != NULL ? ep->be->guess(ep) : 0;
+}
+
 bool
 endpoint_is(const struct endpoint *ep, int fd)
 {

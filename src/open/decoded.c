@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ struct decoded {
 	enum state	 state;
 	uint64_t	 at;		/* of the next byte to be read there */
 	uint64_t	 pos;		/* of the next byte of the content */
+	atomic_uint_fast64_t guess;	/* see endpoint_guess */
 	uint64_t	 members;	/* begun so far */
 	uint64_t	 zeros;		/* since the last one */
 	unsigned	 idle;
@@ -112,20 +114,27 @@ carrier_read(struct decoded *d, struct io *io)
 	return false;
 }
 
+/* Its bytes; 0: not known, or none. */
+static uint64_t
+carrier_size(const struct endpoint *c)
+{
+	return c->is.streamed || c->geo.size < 0 ||
+	    (uint64_t)c->geo.size < c->lim.base ? 0 :
+	    (uint64_t)c->geo.size - c->lim.base;
+}
+
 /* Have n bytes at least, if there are so many; n is at most CODEC_PEEK. */
 static bool
 decoded_fill(struct decoded *d, size_t n)
 {
-	uint64_t size = d->carrier.is.streamed || d->carrier.geo.size < 0 ?
-	    UINT64_MAX : (uint64_t)d->carrier.geo.size -
-	    MIN(d->carrier.lim.base, (uint64_t)d->carrier.geo.size);
+	uint64_t size = carrier_size(&d->carrier);
 	struct io io = { .op = OP_READ, .buf = d->buf + MARGIN };
 
 	while (d->in_len < n && !d->ended) {
 		memmove(d->buf + MARGIN - d->in_len, d->in, d->in_len);
 		d->in = d->buf + MARGIN - d->in_len;
 		io.off = d->at;
-		io.len = (size_t)MIN(CHUNK, size - d->at);
+		io.len = (size_t)(size == 0 ? CHUNK : MIN(CHUNK, size - d->at));
 		if (io.len > 0 && !carrier_read(d, &io))
 			return false;
 		if (d->packed != NULL)
@@ -253,6 +262,25 @@ decoded_take(struct decoded *d, unsigned char *out, size_t n)
 	return n;
 }
 
+/* How long it will be, if all of it is packed as well as what was read. */
+static void
+decoded_reckon(struct decoded *d)
+{
+	double used = (double)(d->at - d->in_len);
+
+	if (used > 0 && !d->size.exact)
+		d->guess = (uint64_t)((double)d->pos / used *
+		    (double)carrier_size(&d->carrier));
+}
+
+static uint64_t
+decoded_guess(const struct endpoint *ep)
+{
+	const struct decoded *d = ep->priv;
+
+	return d->guess;
+}
+
 static void
 decoded_transfer(struct lane *lane, struct io *io)
 {
@@ -282,6 +310,7 @@ decoded_transfer(struct lane *lane, struct io *io)
 		strlcpy(io->why, d->failed.why, sizeof(io->why));
 	}
 	lane->ep->is.stuck = d->carrier.is.stuck;
+	decoded_reckon(d);
 }
 
 /*
@@ -375,6 +404,7 @@ static const struct backend decoded_backend = {
 	.check_kept = decoded_check_kept,
 	.traits = decoded_traits,
 	.inside = decoded_inside,
+	.guess = decoded_guess,
 	.close = decoded_close,
 };
 
@@ -384,11 +414,9 @@ decoded_measure(struct decoded *d, struct fault *f)
 {
 	const struct endpoint *c = &d->carrier;
 	const struct codec_source from = { carrier_read_at, d, c->name,
-		c->geo.size < 0 || (uint64_t)c->geo.size < c->lim.base ? 0 :
-		(uint64_t)c->geo.size - c->lim.base,
-		c->kind == END_FILE };
+		carrier_size(c), c->kind == END_FILE };
 
-	if (d->d.codec->measure == NULL || c->is.streamed || from.size == 0)
+	if (d->d.codec->measure == NULL || from.size == 0)
 		return 0;
 	if (d->d.codec->measure(&d->d, &from, &d->size, f) != 0)
 		return -1;

@@ -141,7 +141,7 @@ tally_done(const struct tally *t, struct progress_parts *parts)
 
 	number_si(si, sizeof(si), (double)t->passed);
 	strlcpy(parts->text[BYTES], si, PART);
-	if (t->whole == 0)
+	if (t->whole == 0 || t->guessed)
 		return;
 	strlcpy(parts->less[BYTES], si, PART);
 	number_si(whole, sizeof(whole), (double)t->whole);

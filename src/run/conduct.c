@@ -13,6 +13,7 @@
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/param.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -170,8 +171,13 @@ tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 	t->left = map->end - map->outside - map->finished;
 	t->outside = map->outside;
 	t->had = job->before.had;
-	t->whole = p->bounded ? round_up(p->length, p->pad) - map->outside : 0;
 	t->passed = t->written + t->spared;
+	t->whole = p->bounded ? round_up(p->length, p->pad) - map->outside :
+	    endpoint_guess(p->src);
+	if (p->bounded || t->whole == 0)
+		return;
+	t->guessed = true;
+	t->whole = MAX(t->whole - MIN(t->whole, p->src_off), t->passed + 1);
 }
 
 /*
@@ -183,19 +189,24 @@ tally_verify(struct job *job, struct tally *t)
 {
 	bool after = (job->p->opts->verify & VERIFY_STREAM) == 0;
 	bool sample = (job->p->opts->verify & VERIFY_SAMPLE) != 0;
+	bool later = t->phase == PHASE_VERIFYING ||
+	    t->phase == PHASE_REPAIRING;
 
 	t->verified = verify_right(job);
 	t->mended = job->verify->mended;
 	t->differing = verify_differing(job);
+	if (t->guessed && later)
+		t->whole = t->passed;
 	t->twice = t->whole > 0 && !sample;
 	t->other = after ? 0 : t->verified;
-	if (t->phase != PHASE_VERIFYING && t->phase != PHASE_REPAIRING)
+	if (!later)
 		return;
 	t->other = sample ? 0 : t->whole;
 	if (sample)
 		t->whole = job->verify->wanted;
 	if (t->whole == 0)
 		t->whole = t->passed;
+	t->guessed = false;
 	t->passed = after ? job->verify->read : t->verified;
 }
 
