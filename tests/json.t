@@ -635,7 +635,7 @@ it "has every event and key in the manual, and no other" documented
 verdicts()
 {
 	diff <(sed -n '/^\.Sh VERDICTS/,/^\.Sh WHERE/s/^\.It Cm //p' "$manual" | sort) \
-	    <(sed -n '/^result_verdict(/,/^}/p' "$top"/src/record/events_result.c | grep -o '"[a-z_]*"' | tr -d '"' | sort)
+	    <(sed -n '/^result_verdict(/,/^}/p' "$top"/src/record/events.c | grep -o '"[a-z_]*"' | tr -d '"' | sort)
 }
 it "has every verdict in the manual, and no other" verdicts
 reasons()
@@ -643,7 +643,7 @@ reasons()
 	diff <(sed -n '/^\.Sh REASONS/,/^\.El/s/^\.It Cm //p' "$manual") \
 	    <(sed -n '/^def kinds:/,/;/p' "$schema" | grep -o '"[a-z_]*"' | tr -d '"') &&
 	    diff <(sed -n '/^\.Sh REASONS/,/^\.El/s/^\.It Cm //p' "$manual") \
-	    <(sed -n '/^result_reasons(/,/};/p' "$top"/src/record/events_result.c | grep -o '"[a-z_]*"' | tr -d '"')
+	    <(sed -n '/^result_reasons(/,/};/p' "$top"/src/record/events.c | grep -o '"[a-z_]*"' | tr -d '"')
 }
 it "has every kind of reason in the manual, in order of precedence" reasons
 example()

@@ -34,7 +34,7 @@ without()
 }
 it "prints in report*.c, progress.c and main.c only" \
     without '(^|[^a-z_])(stderr|stdout|perror|v?printf|puts|putchar) *(\(|[,)])' \
-    report.c report_end.c report_losses.c report_next.c progress.c main.c
+    report.c report_end.c report_next.c progress.c main.c
 it "exits from main.c only" \
     without '(^|[^a-z_])(exit|_exit|abort|quick_exit) *\(' main.c
 it "cancels and kills no thread" without 'pthread_(cancel|kill|exit|detach) *\('

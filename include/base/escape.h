@@ -58,4 +58,18 @@ void escape_markup(FILE *out, const char *text, size_t most);
  */
 void escape_note(FILE *out, const char *text);
 
+/*
+ * A name as one word of a shell: see escape_shell.  malloc'd; NULL without
+ * memory.
+ */
+char *shell_word(const char *name);
+
+/*
+ * Split a command into words as a shell does (POSIX, 2.2 "Quoting": blanks,
+ * '...', "...", \), without expanding anything.  Returns a NULL-terminated
+ * array for execve(2), in one piece that the caller frees; or NULL with errno:
+ * EINVAL means an unclosed quote.
+ */
+char **shell_split(const char *command);
+
 #endif

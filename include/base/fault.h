@@ -35,8 +35,6 @@ struct fault {
  */
 int fault_set(struct fault *f, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-int fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
 
 /*
  * The same for a system call: the status is errno's (see status_errno), and

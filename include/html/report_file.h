@@ -5,9 +5,12 @@
 #ifndef PARDD_REPORT_FILE_H
 #define PARDD_REPORT_FILE_H
 
+#include <stdio.h>
+
 #include "base/fault.h"
 #include "copy/outcome.h"
 #include "plan/plan.h"
+#include "report/profile.h"
 
 struct report;			/* of a run; NULL: no report */
 
@@ -42,5 +45,12 @@ int report_file_write(struct report *, struct outcome *, struct fault *f);
 
 /* Leave it to workers that are still running; one may be writing it. */
 void report_file_abandon(struct report *);
+
+/*
+ * Draw the sums of all series that have requests, for a copy of so many
+ * seconds.  Write errors are left in out.
+ */
+void chart_draw(FILE *out, const struct profile *,
+    const struct gauge sum[SERIES_MOST], double seconds);
 
 #endif

@@ -172,4 +172,10 @@ const struct plan *plan_first(const struct plan *);
 int plan_make(struct plan *p, const struct opts *, const struct layout *,
     struct endpoint *src, struct endpoint *dst, struct fault *f);
 
+/*
+ * The bytes of the target of a plan, for one target, from the end of the copy
+ * on: to the end of its disk, or of its partition; 0: none.
+ */
+uint64_t plan_rest(const struct plan *);
+
 #endif

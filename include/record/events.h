@@ -135,33 +135,9 @@ bool events_trouble(struct events *, struct fault *f);
 enum { PATIENCE = 5000 };	/* ms to wait for a slow reader */
 
 /*
- * Write an object as a line, waiting up to patience ms, and free it.  If the
- * sink does not take it, the sink is closed, and s->trouble says why.
- */
-void event_put(struct sink *s, struct json_t *o, int patience);
-
-/* After the last line: a server may report a full disk only now. */
-void event_last(struct sink *);
-
-/* The words of the command line. */
-struct json_t *event_operands(const struct opts *);
-
-/* Add what is known about several targets to an object; takes it over. */
-struct json_t *event_targets(const struct events *, struct json_t *o);
-
-/* A range of the map, in bytes of the source. */
-struct json_t *event_range(const struct plan *, const struct seg *);
-
-/* The counts in each progress line and each result. */
-struct json_t *event_counts(const struct tally *);
-
-/*
  * Describe an end, whose copy begins at byte off; the caller frees the object.
  * NULL without memory.
  */
 struct json_t *describe_end(const struct endpoint *, uint64_t off);
-
-/* The same for an end that could not be opened; the name may be NULL. */
-struct json_t *describe_unknown(const char *name);
 
 #endif

@@ -65,7 +65,7 @@ fault_begin(struct fault *f, int status)
 	f->named = 0;
 }
 
-int
+static int
 fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
 {
 	fault_begin(f, status);

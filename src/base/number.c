@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int
@@ -233,4 +234,19 @@ number_sum(uint64_t sum, const void *bytes, size_t n)
 	while (n-- > 0)
 		sum = (sum ^ *b++) * UINT64_C(0x100000001b3);
 	return sum;
+}
+
+enum { PAGE = 4096 };
+
+unsigned char *
+page_alloc(size_t len)
+{
+	return aligned_alloc(PAGE, (size_t)round_up(len, PAGE));
+}
+
+/* All bytes are equal if each one equals the next; memcmp is fast. */
+bool
+all_zero(const unsigned char *buf, size_t len)
+{
+	return len == 0 || (buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0);
 }

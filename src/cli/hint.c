@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "base/escape.h"
 #include "base/number.h"
 #include "base/print.h"
-#include "base/shell.h"
 
 enum {
 	LETTERS = 24,		/* longest word compared */

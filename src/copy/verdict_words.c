@@ -13,7 +13,6 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "copy/ranges.h"
-#include "copy/rest.h"
 #include "digest/hash.h"
 #include "map/map.h"
 #include "part/clone_table.h"
@@ -473,7 +472,7 @@ words_complete(struct words *w)
 		    VERIFY_SAMPLE) != 0 ? ", sampled" : ", verified" : "");
 	if (p->dst->is.durable && o->sync != 0 && clone_table_moves(p))
 		words_add(w, ", table moved");
-	if (p->opts->rest != 0 && rest_length(p) > 0)
+	if (p->opts->rest != 0 && plan_rest(p) > 0)
 		words_add(w, (p->opts->rest & REST_TRIM) != 0 ?
 		    ", rest trimmed" : ", rest zeroed");
 	if (p->src->decoded != NULL)

@@ -1,6 +1,6 @@
 /*
- * ext2, ext3, ext4: shared by the readers of groups (fsext.c), inodes
- * (fsext_inode.c) and names (fsext_names.c).
+ * ext2, ext3, ext4: shared by the readers of groups and inodes (fsext.c)
+ * and of names (fsext_names.c).
  */
 #ifndef PARDD_FSEXT_H
 #define PARDD_FSEXT_H
@@ -85,17 +85,5 @@ bool ext_group(struct ext *, uint32_t number, struct ext_group *);
 typedef void ext_take(void *arg, uint64_t block, uint64_t n, bool data);
 bool ext_blocks(struct ext *, const unsigned char *inode, bool data,
     ext_take *, void *arg);
-
-/*
- * The first block of an inode, or 0; "index" counts in the inode table that
- * begins at block "table".
- */
-uint64_t ext_first_block(struct ext *, uint64_t table, uint32_t index);
-
-/*
- * Note as metadata directories, the journal, and indirect blocks of the inodes
- * of n groups.  Uses e->bits.
- */
-void ext_inodes(struct ext *, const struct ext_group *, size_t n);
 
 #endif

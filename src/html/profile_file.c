@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/value.h"
-#include "chart.h"
 #include "config.h"
+#include "html/report_file.h"
 
 #define SCHEMA	"pardd-profile/1"
 

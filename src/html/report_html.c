@@ -13,7 +13,6 @@
 
 #include "base/escape.h"
 #include "base/number.h"
-#include "base/shell.h"
 #include "config.h"
 #include "digest/hash.h"
 #include "part/used.h"

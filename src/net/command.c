@@ -37,8 +37,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/secrets.h"
-#include "base/shell.h"
 #include "base/status.h"
 #include "disk/sysfs.h"
 

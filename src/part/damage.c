@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/print.h"
-#include "base/shell.h"
 #include "disk/disk.h"
 #include "part/parts.h"
 #include "used_survey.h"

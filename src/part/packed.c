@@ -11,8 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/escape.h"
 #include "base/path.h"
-#include "base/shell.h"
 #include "base/status.h"
 #include "pack/codec.h"
 

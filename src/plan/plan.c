@@ -686,3 +686,13 @@ plan_first(const struct plan *p)
 			return one;
 	return plan_each(p, 0);
 }
+
+uint64_t
+plan_rest(const struct plan *p)
+{
+	const struct endpoint *dst = p->dst;
+	uint64_t from = p->dst_off + round_up(p->length, p->pad);
+	uint64_t size = dst->geo.size > 0 ? (uint64_t)dst->geo.size : 0;
+
+	return p->bounded && dst->is.device && size > from ? size - from : 0;
+}

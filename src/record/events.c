@@ -1,13 +1,13 @@
 /*
- * JSON lines for programs during a run; for the result see events_result.c.
- * The main thread makes and writes every line, with one write(2) if the sink
- * takes it (sink.c).
+ * JSON lines for programs.  The main thread makes and writes every line, with
+ * one write(2) if the sink takes it (sink.c).
  *
  * Progress is dropped if nobody reads, and errors are deferred.  Only lines
  * that are written once are worth a wait of some seconds.  After a failure a
  * sink gets nothing more: the last line in a pipe may be incomplete.
  *
- * An end of the copy as JSON, for events and manifests.
+ * The last line is the result, which the journal gets as well; for a run that
+ * has ended, and for one that did not begin.
  */
 #include "record/events.h"
 
@@ -18,14 +18,76 @@
 #include <stdlib.h>
 #include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/signals.h"
+#include "base/status.h"
 #include "base/value.h"
 #include "config.h"
+#include "copy/verdict.h"
 #include "copy/watch.h"
+#include "digest/hash.h"
 #include "disk/disk.h"
 #include "open/tee.h"
 #include "part/used.h"
+#include "plan/confine.h"
+
+/* --- an end -------------------------------------------------------------- */
+
+/* An end that could not be opened; the name may be NULL. */
+static json_t *
+describe_unknown(const char *name)
+{
+	return json_pack("{s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:b}",
+	    "name", value_text(name), "kind", "size", "block", "offset",
+	    "device", "inode", "disk", "created", 0);
+}
+
+static json_t *
+describe_device(const struct identity *id)
+{
+	return id->known ? json_sprintf("%u:%u", major(id->dev),
+	    minor(id->dev)) : json_null();
+}
+
+/* The disk of an end, or null. */
+static json_t *
+disk_of(const struct endpoint *ep)
+{
+	char by_id[NAME_MAX + 1] = "";
+	struct disk d;
+
+	if (!endpoint_disk(ep, &d))
+		return json_null();
+	if (d.node != 0)
+		disk_by_id(d.node, by_id, sizeof(by_id));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}",
+	    "name", value_known(d.whole_name),
+	    "vendor", value_known(d.vendor), "model", value_known(d.model),
+	    "serial", value_known(d.serial), "wwn", value_known(d.wwn),
+	    "transport", value_known(d.transport),
+	    "by_id", value_known(by_id), "backing", value_known(d.backing),
+	    "partition", d.partition);
+}
+
+json_t *
+describe_end(const struct endpoint *ep, uint64_t off)
+{
+	const struct identity *id = &ep->id;
+	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:b}",
+	    "name", value_text(ep->name), "kind", endpoint_kind(ep)->json,
+	    "size", value_amount(ep->is.absent ? -1 :
+	    ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size),
+	    "block", value_amount(ep->geo.block > 0 ? (int64_t)ep->geo.block :
+	    -1), "offset", value_count(off), "device", describe_device(id),
+	    "inode", id->known && id->ino != 0 ? value_count(id->ino) :
+	    json_null(),
+	    "created", ep->is.absent);
+
+	return value_set(o, "disk", disk_of(ep));
+}
+
+/* --- lines --------------------------------------------------------------- */
 
 /*
  * One JSON line for programs.  If it cannot be written completely, its sink
@@ -39,7 +101,11 @@ event_incomplete(struct sink *s, int err)
 	    s->name);
 }
 
-void
+/*
+ * Write an object as a line, waiting up to patience ms, and free it.  If the
+ * sink does not take it, the sink is closed, and s->trouble says why.
+ */
+static void
 event_put(struct sink *s, json_t *o, int patience)
 {
 	size_t len;
@@ -53,7 +119,8 @@ event_put(struct sink *s, json_t *o, int patience)
 	free(line);
 }
 
-void
+/* After the last line: a server may report a full disk only now. */
+static void
 event_last(struct sink *s)
 {
 	int err = sink_close(s);
@@ -62,7 +129,8 @@ event_last(struct sink *s)
 		event_incomplete(s, err);
 }
 
-json_t *
+/* The words of the command line. */
+static json_t *
 event_operands(const struct opts *o)
 {
 	json_t *list = json_array();
@@ -73,14 +141,16 @@ event_operands(const struct opts *o)
 	return list;
 }
 
-json_t *
+/* Add what is known about several targets to an object; takes it over. */
+static json_t *
 event_targets(const struct events *ev, json_t *o)
 {
 	return ev->targets == NULL ? o : value_set(o, "targets",
 	    json_deep_copy(ev->targets));
 }
 
-json_t *
+/* A range of the map, in bytes of the source. */
+static json_t *
 event_range(const struct plan *p, const struct seg *s)
 {
 	return json_pack("{s:o, s:o}",
@@ -88,7 +158,8 @@ event_range(const struct plan *p, const struct seg *s)
 	    "length", value_count(s->len));
 }
 
-json_t *
+/* The counts in each progress line and each result. */
+static json_t *
 event_counts(const struct tally *t)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f}",
@@ -417,54 +488,329 @@ events_close(struct events *ev)
 	sink_close(&ev->log);
 }
 
-json_t *
-describe_unknown(const char *name)
+/* --- the result ---------------------------------------------------------- */
+
+struct ending {
+	int		 status, signal;
+	const char	*verdict, *message;
+	struct tally	 tally;
+	const struct damage *damage;	/* or NULL */
+	bool		 flushed, verified;
+	const struct hash *hash;
+	unsigned	 confined;	/* enum confined */
+	const struct verdict *why;	/* whose status it is; NULL: refused */
+};
+
+static const char *
+result_verdict(int status, bool began)
 {
-	return json_pack("{s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:b}",
-	    "name", value_text(name), "kind", "size", "block", "offset",
-	    "device", "inode", "disk", "created", 0);
+	if (!began)
+		return status == STATUS_USAGE ? "usage" : "refused";
+	switch (status) {
+	case STATUS_COMPLETE:
+		return "complete";
+	case STATUS_MISMATCH:
+		return "mismatch";
+	case STATUS_UNREADABLE:
+		return "unreadable";
+	case STATUS_SHORT:
+		return "short";
+	case STATUS_NOT_FLUSHED:
+		return "not_flushed";
+	default:
+		return "stopped";
+	}
 }
 
+/* The digests; null if the copy is not complete. */
 static json_t *
-describe_device(const struct identity *id)
+result_hashes(const struct hash *hash)
 {
-	return id->known ? json_sprintf("%u:%u", major(id->dev),
-	    minor(id->dev)) : json_null();
+	json_t *list = json_array();
+	const struct hash_sum *d;
+	size_t n, i;
+
+	d = hash_digests(hash, &n);
+	for (i = 0; i < n; i++)
+		list = value_append(list, json_pack("{s:s, s:o, s:o, "
+		    "s:o}", "algorithm", d[i].name, "digest",
+		    value_known(d[i].hex), "expected",
+		    value_text(d[i].expected), "packed",
+		    value_text(d[i].packed)));
+	return list;
 }
 
-/* The disk of an end, or null. */
+/* The largest number of requests at a time; null: one per worker. */
 static json_t *
-disk_of(const struct endpoint *ep)
+result_in_flight(const struct tally *t)
 {
-	char by_id[NAME_MAX + 1] = "";
-	struct disk d;
-
-	if (!endpoint_disk(ep, &d))
+	if (t->in_flight_read == 0)
 		return json_null();
-	if (d.node != 0)
-		disk_by_id(d.node, by_id, sizeof(by_id));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}",
-	    "name", value_known(d.whole_name),
-	    "vendor", value_known(d.vendor), "model", value_known(d.model),
-	    "serial", value_known(d.serial), "wwn", value_known(d.wwn),
-	    "transport", value_known(d.transport),
-	    "by_id", value_known(by_id), "backing", value_known(d.backing),
-	    "partition", d.partition);
+	return json_pack("{s:i, s:i}", "reads", (int)t->in_flight_read,
+	    "writes", (int)t->in_flight_written);
 }
 
-json_t *
-describe_end(const struct endpoint *ep, uint64_t off)
+static json_t *
+result_confined(unsigned holds)
 {
-	const struct identity *id = &ep->id;
-	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:b}",
-	    "name", value_text(ep->name), "kind", endpoint_kind(ep)->json,
-	    "size", value_amount(ep->is.absent ? -1 :
-	    ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size),
-	    "block", value_amount(ep->geo.block > 0 ? (int64_t)ep->geo.block :
-	    -1), "offset", value_count(off), "device", describe_device(id),
-	    "inode", id->known && id->ino != 0 ? value_count(id->ino) :
-	    json_null(),
-	    "created", ep->is.absent);
+	json_t *list = json_array();
+	const char *word;
+	unsigned i;
 
-	return value_set(o, "disk", disk_of(ep));
+	for (i = 0; (word = confine_word(i, holds)) != NULL; i++)
+		list = value_append(list, json_string(word));
+	return list;
+}
+
+/* Why not all was done. */
+static json_t *
+result_reasons(const struct verdict *v)
+{
+	static const char *const kinds[] = {
+		[WHY_LEFT] = "left", [WHY_SIGNAL] = "signal",
+		[WHY_FAULT] = "fault", [WHY_SHORT] = "short",
+		[WHY_EMPTY] = "empty", [WHY_FLUSH] = "not_flushed",
+		[WHY_UNSWEPT] = "not_swept", [WHY_UNTRIED] = "not_tried",
+		[WHY_UNSAVED] = "map_not_saved",
+		[WHY_UNVERIFIED] = "not_verified", [WHY_DIFFERS] = "differs",
+		[WHY_LONGER] = "longer", [WHY_UNREADABLE] = "unreadable",
+		[WHY_CHECKSUM] = "checksum", [WHY_DIGEST] = "digest",
+		[WHY_UNRECORDED] = "not_recorded" };
+	json_t *list = json_array();
+	const struct reason *r;
+
+	for (r = v->why; r < v->why + v->n; r++)
+		list = value_append(list, json_pack("{s:s, s:i, s:o, s:o, s:o, "
+		    "s:o}", "kind", kinds[r->kind], "status", r->status,
+		    "end", value_text(r->end == NULL ? NULL : r->end->name),
+		    "bytes", value_amount(r->bytes),
+		    "ranges", value_amount(r->ranges),
+		    "message", value_text(r->fault == NULL ? NULL :
+		    r->fault->text)));
+	return list;
+}
+
+/* The common part of result and journal. */
+static json_t *
+result_ending(const struct events *ev, const char *event,
+    const struct ending *e)
+{
+	json_t *o = json_pack("{s:s, s:s, s:i, s:s, s:o, s:o}",
+	    "schema", SCHEMA, "event", event,
+	    "status", e->status, "verdict", e->verdict,
+	    "message", value_text(e->message),
+	    "signal", value_amount(e->signal > 0 ? e->signal : -1));
+
+	o = value_set(o, "reasons", e->why != NULL ? result_reasons(e->why) :
+	    json_array());
+	o = value_merge(o, event_counts(&e->tally));
+	return value_merge(o,
+	    json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
+	    "bytes_holes", value_count(e->tally.holes), "bytes_zeroed",
+	    value_count(e->tally.zeroed), "bytes_shared",
+	    value_count(e->tally.shared), "flushed", e->flushed, "verified",
+	    e->verified, "hashes", result_hashes(e->hash), "in_flight",
+	    result_in_flight(&e->tally), "confined",
+	    result_confined(e->confined), "started", value_time(&ev->started),
+	    "ended", value_now()));
+}
+
+/* What was lost. */
+static json_t *
+result_loss(const struct loss *l)
+{
+	if (!l->known)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:s}", "files",
+	    value_count(l->files), "structures", value_count(l->structures),
+	    "free", value_count(l->free), "state", fs_state_name(l->state));
+}
+
+static json_t *
+result_names(const struct fs_names *f)
+{
+	json_t *list = f->known ? json_array() : json_null();
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		list = value_append(list, value_text(f->name[i]));
+	return list;
+}
+
+/* Where the losses lie, and which files are hit. */
+static json_t *
+result_damage(const struct damage *d)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; d != NULL && i < d->n; i++) {
+		const struct damage_area *a = &d->area[i];
+
+		list = value_append(list, json_pack("{s:o, s:b, s:o, s:o, "
+		    "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+		    "partition", value_amount(a->number > 0 ?
+		    (int64_t)a->number : -1),
+		    "outside", a->outside, "type", value_known(a->type),
+		    "label", value_known(a->label),
+		    "offset", value_amount(a->outside ? -1 : (int64_t)a->off),
+		    "length", value_amount(a->outside ? -1 : (int64_t)a->len),
+		    "bytes", value_count(a->bytes),
+		    "ranges", value_count(a->ranges),
+		    "lost", result_loss(&a->loss),
+		    "command", value_known(a->command),
+		    "left_out", value_count(a->more),
+		    "files_hit", result_names(&a->files),
+		    "files_all", damage_all_named(a)));
+	}
+	return list;
+}
+
+static void
+events_finish(struct events *ev, const struct ending *e, int patience)
+{
+	const struct opts *o = ev->opts;
+	json_t *end;
+
+	if (ev->json.fd >= 0) {
+		end = result_ending(ev, "result", e);
+		end = value_merge(end,
+		    json_pack("{s:O, s:O, s:o, s:O, s:O}", "unreadable",
+		    ev->unreadable, "mismatch", ev->mismatch, "damage",
+		    result_damage(e->damage), "source", ev->source, "target",
+		    ev->target));
+		event_put(&ev->json, event_targets(ev, end), patience);
+	}
+	if (ev->log.fd >= 0) {
+		end = result_ending(ev, "run", e);
+		end = value_merge(end, json_pack("{s:O, s:O, s:o, s:I, s:o}",
+		    "source", ev->source, "target", ev->target,
+		    "length",
+		    value_amount(ev->bounded ? (int64_t)ev->length : -1),
+		    "uid", (json_int_t)getuid(),
+		    "operands", event_operands(o)));
+		event_put(&ev->log, event_targets(ev, end), patience);
+	}
+	if (patience > 0) {
+		event_last(&ev->json);
+		event_last(&ev->log);
+	}
+}
+
+/* What differs at the end. */
+static json_t *
+result_mismatch(const struct plan *p, struct map *differ)
+{
+	json_t *list = json_array();
+	struct seg s = { .off = 0 };
+
+	while (differ->ready && map_next(differ, s.off + s.len, BAD, &s))
+		list = value_append(list, value_set(event_range(p, &s),
+		    "target_offset", value_count(p->dst_off + s.off)));
+	return list;
+}
+
+/* What differs at any target; nothing if memory is short. */
+static void
+list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
+{
+	struct map any, *one;
+	struct seg s;
+	unsigned i;
+
+	if (ev->json.fd < 0 || out->abandoned ||
+	    map_init(&any, INT64_MAX, 1, 0) != 0)
+		return;
+	for (i = 0; i < out->targets; i++) {
+		one = &out->target[i].differ;
+		s = (struct seg){ .off = 0 };
+		while (one->ready && map_next(one, s.off + s.len, BAD, &s))
+			map_set(&any, s.off, s.len, BAD);
+	}
+	json_decref(ev->mismatch);
+	ev->mismatch = result_mismatch(p, &any);
+	map_free(&any);
+}
+
+/* Whether all of a target was read back, and holds what was written. */
+static bool
+result_verified(const struct opts *o, struct result *r)
+{
+	return r->proven && (o->verify & VERIFY_SAMPLE) == 0 &&
+	    (!r->differ.ready || map_totals(&r->differ).bad == 0);
+}
+
+/* What is so of the run if it is so of each target. */
+static void
+result_of_all(struct ending *e, const struct opts *o, struct outcome *out)
+{
+	unsigned i;
+
+	e->flushed = e->verified = true;
+	e->why = &out->target[0].verdict;
+	for (i = 0; i < out->targets; i++) {
+		e->flushed &= out->target[i].flushed;
+		e->verified &= result_verified(o, &out->target[i]);
+		if (e->why->n == 0)
+			e->why = &out->target[i].verdict;
+	}
+}
+
+/* Add the result of each target. */
+static void
+judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
+{
+	struct result *one;
+	struct fault v;
+	json_t *o;
+	unsigned i;
+
+	for (i = 0; i < out->targets; i++) {
+		one = &out->target[i];
+		verdict_words_of(&v, p, out, i);
+		o = value_merge(json_array_get(ev->targets, i) == NULL ? NULL :
+		    json_incref(json_array_get(ev->targets, i)),
+		    json_pack("{s:i, s:s, s:o, s:o, s:o, s:b, s:b, s:o}",
+		    "status", v.status,
+		    "verdict", result_verdict(v.status, true),
+		    "message", value_text(v.text),
+		    "reasons", result_reasons(&one->verdict),
+		    "bytes_written", value_count(tee_written(p->dst, i)),
+		    "flushed", one->flushed, "verified",
+		    result_verified(p->opts, one),
+		    "mismatch", out->abandoned ? json_array() :
+		    result_mismatch(plan_each(p, i), &one->differ)));
+		json_decref(o);
+	}
+}
+
+void
+events_result(struct events *ev, const struct plan *p, struct outcome *out)
+{
+	struct fault v;
+	struct ending e = { .status = out->status, .signal = out->signal,
+		.verdict = result_verdict(out->status, true),
+		.message = v.text, .tally = out->tally,
+		.damage = &out->damage, .hash = p->hash,
+		.confined = p->confined };
+
+	result_of_all(&e, p->opts, out);
+	if (ev->json.fd >= 0 || ev->log.fd >= 0)
+		verdict_words(&v, p, out);
+	list_mismatch(ev, p, out);
+	if (ev->targets != NULL)
+		judge_targets(ev, p, out);
+	events_finish(ev, &e, out->abandoned ? 0 : PATIENCE);
+}
+
+void
+events_refused(struct events *ev, const struct fault *why)
+{
+	const struct ending e = { .status = why->status,
+		.verdict = result_verdict(why->status, false), .message =
+		    why->text };
+
+	json_decref(ev->targets);	/* nothing was done to them */
+	ev->targets = NULL;
+	events_finish(ev, &e, PATIENCE);
 }

@@ -19,7 +19,6 @@
 #include "base/print.h"
 #include "base/status.h"
 #include "copy/ranges.h"
-#include "copy/rest.h"
 #include "disk/disk.h"
 #include "page.h"
 #include "part/clone_table.h"
@@ -294,7 +293,7 @@ table_put(const struct sheet *s, const struct plan *p)
 static void
 rest_put(const struct sheet *s, const struct plan *p)
 {
-	uint64_t rest = p->opts->rest != 0 ? rest_length(p) : 0;
+	uint64_t rest = p->opts->rest != 0 ? plan_rest(p) : 0;
 	char si[32];
 
 	if (rest > 0)

@@ -1,5 +1,5 @@
 /*
- * What to do next, at the end of a run.
+ * What was lost, and what to do next, at the end of a run.
  */
 #ifndef PARDD_REPORT_NEXT_H
 #define PARDD_REPORT_NEXT_H
@@ -30,10 +30,6 @@ const char *report_disk_name(const struct endpoint *);
  * status=none only what a block has that cannot be read.
  */
 void report_next(const struct plan *, struct outcome *);
-
-/*
- * What was lost, at the end of a run.
- */
 
 /*
  * Print the ranges that cannot be read.  If a map was saved, it has all of

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/html/chart.h"
+#include "html/report_file.h"
 
 static const uint64_t MS = 1000000;	/* ns */
 

@@ -1,5 +1,5 @@
 /*
- * Commands in words: base/shell.c.
+ * Commands in words: base/escape.c.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/shell.h"
+#include "base/escape.h"
 
 #define END	((const char *)NULL)
 
