@@ -283,6 +283,39 @@ late_piece()
 	says '^pardd: NOT complete: .*was truncated'
 }
 it "says so when only the last piece was written after that" late_piece
+# shifted COMMAND OPERANDS...: what was written comes to lie elsewhere in a longer file.
+shifted()
+{
+	"$blocks" make src 4M && "$blocks" make dst 8M 9 || return
+	FAULTS="on=$PWD/dst op=flush until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$pardd" if=src of=dst "${@:2}" 2>err &
+	until_true 20 grep -qs waits faults && eval "$1" && touch go
+	wait "$!"
+	status=$?
+	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
+	says '^pardd: NOT complete: dst was truncated'
+}
+blocks_move()
+{
+	"$blocks" make "$scratch/probe" 64k && fallocate -c -l 4096 "$scratch/probe" &&
+	    fallocate -i -l 4096 "$scratch/probe"
+}
+if blocks_move 2>/dev/null; then
+	for at in 0 1M 4190208; do
+		it "says so when blocks were cut out of it at $at" shifted "fallocate -c -o $at -l 4096 dst"
+		it "... or put into it" shifted "fallocate -i -o $at -l 4096 dst"
+		it "... or put into it before the copy" shifted "fallocate -i -o $at -l 4096 dst" seek=8192
+	done
+fi
+beside()
+{
+	"$blocks" make src 4M && "$blocks" make dst 8M 9 || return
+	FAULTS="on=$PWD/dst op=flush until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    exits 0 "$pardd" if=src of=dst seek=8192 2>err &
+	until_true 20 grep -qs waits faults && "$pardd" if=src of=dst seek=20000 2>err2 && cat src >>dst &&
+	    fallocate -p -o 16M -l 64k dst && touch go && wait "$!"
+}
+it "does not mind who writes behind it meanwhile" beside
 # Whoever cuts it off makes it as long again, between two writes.
 emptied()
 {

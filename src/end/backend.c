@@ -27,8 +27,9 @@ endpoint_path(const struct endpoint *ep)
 int
 endpoint_cut_off(const struct endpoint *ep, uint64_t at, struct fault *f)
 {
-	return fault_set(f, STATUS_FILE, "%s was truncated at byte %llu "
-	    "during the copy", ep->name, (unsigned long long)at);
+	return fault_set(f, STATUS_FILE, "%s was truncated at byte "
+	    "%llu during the copy, or blocks were cut out of it", ep->name,
+	    (unsigned long long)at);
 }
 
 void
@@ -56,7 +57,7 @@ int
 endpoint_holed(const struct endpoint *ep, struct fault *f)
 {
 	return fault_set(f, STATUS_FILE, "%s was truncated during the copy, or "
-	    "holes were made in it", ep->name);
+	    "holes were made in it or inserted", ep->name);
 }
 
 /*

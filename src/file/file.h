@@ -40,6 +40,8 @@ struct file {
 	uint64_t	 from, to;	/* range of a target file to be
 					 * written */
 	atomic_uint_fast64_t high;	/* a target file ends there or later */
+	uint64_t	 before;	/* bytes of holes before "from", if
+					 * the file has so much */
 	atomic_uint_fast64_t cut;	/* a write found the file cut off
 					 * here */
 	struct {			/* of a source, the file it lies on: */
@@ -116,5 +118,8 @@ bool cached_only(unsigned long type);
  * if that is unknown.  Moves the offset of the descriptor.
  */
 bool holes_more(int fd, uint64_t from, uint64_t to, uint64_t most);
+
+/* How many of them are holes; 0 if unknown.  Moves the offset too. */
+uint64_t holes_in(int fd, uint64_t from, uint64_t to);
 
 #endif

@@ -111,8 +111,7 @@ holes_more(int fd, uint64_t from, uint64_t to, uint64_t most)
 	    holes_bytes(fd, from, to, most) > most;
 }
 
-/* How many of them are holes; 0 if unknown.  Moves the offset too. */
-static uint64_t
+uint64_t
 holes_in(int fd, uint64_t from, uint64_t to)
 {
 	return holes_countable(fd, 0) ? holes_bytes(fd, from, to, UINT64_MAX) :
@@ -352,6 +351,19 @@ file_device_kept(const struct endpoint *ep, dev_t node, uint64_t from,
 	    ep->name) : 0;
 }
 
+/*
+ * Whether somebody has made a target file longer by a hole that lies before
+ * what was written, as fallocate(1) -i does.
+ */
+static bool
+file_shifted(const struct file *file, uint64_t size)
+{
+	uint64_t end = MIN(file->from, file->length);
+
+	return size > file->high && end > 0 &&
+	    holes_more(file->plain, 0, end, file->before);
+}
+
 int
 file_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t most, struct fault *f)
@@ -368,7 +380,8 @@ file_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
 	if (file_cut_off(file, &at))
 		return endpoint_cut_off(ep, at, f);
-	if (!file->borrowed && holes_more(file->plain, from, to, most))
+	if (!file->borrowed && (holes_more(file->plain, from, to, most) ||
+	    file_shifted(file, (uint64_t)st.st_size)))
 		return endpoint_holed(ep, f);
 	return endpoint_named(ep, &st, f);
 }

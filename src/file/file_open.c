@@ -394,11 +394,14 @@ file_truncate(const struct endpoint *ep, struct file *file, int64_t length,
 	if (fstat(file->plain, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	file->length = (uint64_t)st.st_size;
-	if (length < 0)
-		return 0;
-	if (ftruncate(file->plain, length) != 0)
+	if (length >= 0 && ftruncate(file->plain, length) != 0)
 		return fault_errno(f, errno, "%s: truncating", ep->name);
-	file->length = MIN(file->length, (uint64_t)length);
+	if (length >= 0)
+		file->length = MIN(file->length, (uint64_t)length);
+	file_note_end(file, file->length);
+	if (!file->borrowed)
+		file->before = holes_in(file->plain, 0,
+		    MIN(file->from, file->length));
 	return 0;
 }
 
