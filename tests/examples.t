@@ -446,8 +446,7 @@ virtual()
 }
 together "fills an image for virtual machines" virtual '((loops)) && can_nbd && command -v qemu-nbd' <<'EOT'
 qemu-img create -f qcow2 sda.qcow2 500G
-qemu-nbd --fork -k /run/q.sock -f qcow2 sda.qcow2
-pardd if=/dev/sda of='nbd+unix:///?socket=/run/q.sock' oflag=sparse
+pardd if=/dev/sda of='[ qemu-nbd -f qcow2 sda.qcow2 ]' oflag=sparse
 EOT
 one_word()
 {
@@ -474,14 +473,45 @@ pardd if='nbd+unix:///?socket=/run/q.sock' of=vm.img manifest=vm.m
 qemu-nbd --fork -r -k /run/q.sock -f qcow2 -B monday vm.qcow2
 pardd if='nbd+unix:///?socket=/run/q.sock' of=vm.img iflag=bitmap:monday base=vm.m manifest=vm.m
 EOT
-packed()
+# serve_parts FILE: over HTTP, at $web; as RFC 9110 14 has it, a range that ends
+# beyond the file is cut
+serve_parts()
 {
-	"$blocks" make sda.img 1M && cp sda.img was && in_turn "$@" && cmp -n 1048576 sdb was
+	web=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).9:$((RANDOM % 10000 + 20000))
+	export FILE=$PWD/$1
+	cat >"$scratch/bin/parts" <<-'END' && chmod +x "$scratch/bin/parts" || return
+	#!/bin/bash
+	read -r method _ _
+	size=$(stat -c %s "$FILE") first=0 last=$((size - 1)) status='200 OK'
+	while read -r line && line=${line%$'\r'} && [[ -n $line ]]; do
+		[[ ${line,,} =~ ^range:\ bytes=([0-9]+)-([0-9]+) ]] || continue
+		first=${BASH_REMATCH[1]} last=${BASH_REMATCH[2]} status='206 Partial Content'
+		((last < size)) || last=$((size - 1))
+	done
+	printf 'HTTP/1.1 %s\r\n' "$status"
+	printf 'Content-Length: %d\r\nAccept-Ranges: bytes\r\nConnection: close\r\n\r\n' $((last - first + 1))
+	[[ $method = HEAD ]] || dd if="$FILE" iflag=skip_bytes,count_bytes skip=$first count=$((last - first + 1)) bs=64K status=none
+	END
+	socat "TCP-LISTEN:${web#*:},bind=${web%:*},reuseaddr,fork" EXEC:parts 2>/dev/null &
+	echo $! >"$pids/web"
+	until_true 10 eval '(: <"/dev/tcp/${web%:*}/${web#*:}") 2>/dev/null'
 }
-together "reads a compressed image where it is needed" packed \
-    '((loops)) && can_nbd && nbdkit --filter=xz null --dump-plugin' <<'EOT'
-xz --block-size=16MiB sda.img
-pardd if='[ nbdkit -s -r --filter=xz file sda.img.xz ]' of=/dev/sdb
+from_web()
+{
+	"$blocks" make disk.img 12M 3 && serve_parts disk.img && in_turn "${1/https:\/\/host/http://$web}" && same sdb disk.img
+}
+together "copies an image of a web server" from_web '((loops)) && can_nbd && command -v socat && nbdkit curl --dump-plugin' <<'EOT'
+pardd if='[ nbdkit curl https://host/disk.img ]' of=/dev/sdb map=m
+EOT
+from_borg()
+{
+	export BORG_BASE_DIR=$PWD/borg BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK=yes
+	"$blocks" make sdb 12M 5 && cp sdb was && borg init -e none repo && borg create repo::monday sdb &&
+	    "$blocks" make more 1M 9 && dd if=more of=sdb bs=64K seek=20 conv=notrunc status=none &&
+	    in_turn "${1/\/srv\/borg/repo}" && same sdb was && says '^1048576 bytes'
+}
+together "restores from an archive of borg what differs" from_borg '((loops)) && command -v borg' <<'EOT'
+borg extract --stdout /srv/borg::monday sdb | pardd of=/dev/sdb oflag=sparing
 EOT
 san()
 {
