@@ -1,0 +1,145 @@
+/*
+ * Limiting an end to one of its partitions.
+ */
+#include "part/parts.h"
+
+#include <blkid/blkid.h>
+#include <bsd/string.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum {
+	SECTOR = 512,		/* bytes */
+	TABLE_EDGE = 128 << 10,	/* bytes at both ends that may have a table */
+	SHOWN = 16,		/* partitions listed in a refusal, */
+	LIST = (SHOWN + 1) * 72,	/* in less than so many bytes */
+};
+
+typedef unsigned long long ull;
+
+/* "1 (bytes 1048576 to 5242879), 2 (...)", for which LIST bytes are enough. */
+static void
+parts_list(const struct parts *t, char *text, size_t room)
+{
+	size_t at = 0, i;
+
+	text[0] = '\0';
+	for (i = 0; i < t->n && i < SHOWN; i++)
+		at += (size_t)snprintf(text + at, room - at,
+		    "%s%u (bytes %llu to %llu)", i > 0 ? ", " : "",
+		    t->part[i].number, (ull)t->part[i].start,
+		    (ull)part_end(&t->part[i]) - 1);
+	if (t->n > SHOWN)
+		snprintf(text + at, room - at, " and %zu more", t->n - SHOWN);
+}
+
+/* The kind of a table that is not read here, or "". */
+static const char *
+parts_foreign(struct endpoint *ep, char type[16])
+{
+	unsigned char rigid[SECTOR];
+	blkid_probe pr = blkid_new_probe();
+	blkid_parttable table = NULL;
+	blkid_partlist list = NULL;
+	struct view v;
+	unsigned i;
+
+	type[0] = '\0';
+	if (pr != NULL && view_open(&v, ep) == 0 &&
+	    view_edges(&v, TABLE_EDGE) == 0) {
+		if (blkid_probe_set_device(pr, v.fd, 0,
+		    (blkid_loff_t)v.size) == 0 &&
+		    blkid_probe_enable_superblocks(pr, 0) == 0 &&
+		    blkid_probe_enable_partitions(pr, 1) == 0)
+			list = blkid_probe_get_partitions(pr);
+		if (list != NULL)
+			table = blkid_partlist_get_table(list);
+		if (table != NULL)
+			strlcpy(type, blkid_parttable_get_type(table), 16);
+		for (i = 0; i < 16 && type[0] == '\0'; i++)
+			if (view_read(&v, i * SECTOR, rigid, SECTOR) &&
+			    memcmp(rigid, "RDSK", 4) == 0)
+				strlcpy(type, "amiga", 16);
+	}
+	if (pr != NULL) {
+		view_close(&v);
+		blkid_free_probe(pr);
+	}
+	return type;
+}
+
+static int
+no_such_part(struct endpoint *ep, const char *operand, int64_t number,
+    const struct parts *t, struct fault *f)
+{
+	char list[LIST], type[16];
+
+	if (t->type[0] == '\0' && t->wrong[0] == '\0' &&
+	    parts_foreign(ep, type)[0] != '\0')
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has a "
+		    "partition table of the kind \"%s\", and only GPT and MBR "
+		    "are read here; for skip= and count=: parted DISK unit s "
+		    "print", operand, (long long)number, ep->name, type);
+	if (t->wrong[0] != '\0')
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
+		    "table of %s cannot be used: %s", operand,
+		    (long long)number, ep->name, t->wrong);
+	if (t->type[0] == '\0')
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has no "
+		    "partition table", operand, (long long)number, ep->name);
+	if (t->n == 0)
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
+		    "table of %s is empty", operand, (long long)number,
+		    ep->name);
+	parts_list(t, list, sizeof(list));
+	return fault_set(f, STATUS_REFUSED, "%s=%lld: there is no such "
+	    "partition on %s; it has %s", operand, (long long)number,
+	    ep->name, list);
+}
+
+static int
+limit_to(struct endpoint *ep, const struct part *p, const struct parts *t,
+    struct fault *f)
+{
+	if (part_end(p) > t->size)
+		return fault_set(f, STATUS_REFUSED, "partition %u of %s, bytes "
+		    "%llu to %llu, goes beyond the end of the disk at %llu",
+		    p->number, ep->name, (ull)p->start, (ull)part_end(p) - 1,
+		    (ull)t->size);
+	ep->lim.disk_size = ep->geo.size;
+	ep->lim.part = p->number;
+	ep->lim.base = p->start;
+	ep->lim.end = part_end(p);
+	ep->geo.size = ep->geo.room = (int64_t)ep->lim.end;
+	snprintf(ep->lim.within, sizeof(ep->lim.within), "partition %u of ",
+	    p->number);
+	return 0;
+}
+
+int
+parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
+{
+	/* the second end of a comparison is read like a source */
+	const char *operand = ep->spec.role == TARGET || ep->is.back ?
+	    "opart" : "ipart";
+	struct parts t;
+	size_t i;
+	int failed;
+
+	if (number < 0)
+		return 0;
+	if (!parts_possible(ep))
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has no "
+		    "partitions; a disk or the image of one is needed",
+		    operand, (long long)number, ep->name);
+	if (parts_read(ep, &t, f) != 0)
+		return -1;
+	for (i = 0; i < t.n && t.part[i].number != number; i++)
+		continue;
+	failed = i < t.n ? limit_to(ep, &t.part[i], &t, f) :
+	    no_such_part(ep, operand, number, &t, f);
+	parts_free(&t);
+	return failed;
+}
