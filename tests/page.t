@@ -125,6 +125,21 @@ only_read()
 	    has 'stops it \(coe=1 continues\) Now' && page if=a manifest=m check=1 coe=1 && has 'is listed Now'
 }
 it "promises no zeros where nothing is written" only_read
+# Tables that are not read here, too, and what Windows spreads over disks.
+tabled()
+{
+	local kind
+	for kind in sun sgi; do
+		truncate -s 0 a && truncate -s 20M a && echo "label: $kind" | sfdisk -q a &&
+		    page if=a of=new && has " has $kind table " || return
+	done
+	truncate -s 0 a && truncate -s 1M a && printf RDSK | dd of=a bs=512 seek=3 conv=notrunc status=none &&
+	    page if=a of=new && has ' has amiga table ' && truncate -s 0 a && truncate -s 1M a &&
+	    printf 'WEV\x82' | dd of=a bs=1 seek=64 conv=notrunc status=none && page if=a of=new && has ' has bsd table ' &&
+	    truncate -s 0 a && truncate -s 20M a && printf '%s\n' 'label: dos' '2048,8192,42' | sfdisk -q a &&
+	    page if=a of=new && has ' has dos table, 1 dynamic disk 4\.2 MB '
+}
+! command -v sfdisk >/dev/null || it "names tables that it does not read" tabled
 hostile()
 {
 	local name=$'a\n\e[31m<b>\377'

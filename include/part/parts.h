@@ -43,6 +43,7 @@ struct parts {
 
 struct sign {			/* a file system, RAID, table ... */
 	uint64_t off;		/* byte of the whole end */
+	bool	 table;		/* a partition table, of any kind */
 	char	 type[32];
 	char	 label[128];	/* as it is on the disk, or "" */
 };
@@ -86,6 +87,13 @@ bool parts_backup_astray(struct endpoint *);
 
 /* The first byte after a partition. */
 uint64_t part_end(const struct part *);
+
+/*
+ * Whether it holds a Windows dynamic disk (LDM), whose volumes span partitions
+ * and disks: where a file system begins says nothing about where its other
+ * blocks lie.
+ */
+bool part_spans(const struct part *);
 
 /*
  * Limit an end to one of its partitions: sets base, size, room and end. number

@@ -3,16 +3,12 @@
  */
 #include "part/parts.h"
 
-#include <blkid/blkid.h>
-#include <bsd/string.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/status.h"
 
 enum {
-	SECTOR = 512,		/* bytes */
-	TABLE_EDGE = 128 << 10,	/* bytes at both ends that may have a table */
 	SHOWN = 16,		/* partitions listed in a refusal, */
 	LIST = (SHOWN + 1) * 72,	/* in less than so many bytes */
 };
@@ -35,57 +31,32 @@ parts_list(const struct parts *t, char *text, size_t room)
 		snprintf(text + at, room - at, " and %zu more", t->n - SHOWN);
 }
 
-/* The kind of a table that is not read here, or "". */
-static const char *
-parts_foreign(struct endpoint *ep, char type[16])
-{
-	unsigned char rigid[SECTOR];
-	blkid_probe pr = blkid_new_probe();
-	blkid_parttable table = NULL;
-	blkid_partlist list = NULL;
-	struct view v;
-	unsigned i;
-
-	type[0] = '\0';
-	if (pr != NULL && view_open(&v, ep) == 0 &&
-	    view_edges(&v, TABLE_EDGE) == 0) {
-		if (blkid_probe_set_device(pr, v.fd, 0,
-		    (blkid_loff_t)v.size) == 0 &&
-		    blkid_probe_enable_superblocks(pr, 0) == 0 &&
-		    blkid_probe_enable_partitions(pr, 1) == 0)
-			list = blkid_probe_get_partitions(pr);
-		if (list != NULL)
-			table = blkid_partlist_get_table(list);
-		if (table != NULL)
-			strlcpy(type, blkid_parttable_get_type(table), 16);
-		for (i = 0; i < 16 && type[0] == '\0'; i++)
-			if (view_read(&v, i * SECTOR, rigid, SECTOR) &&
-			    memcmp(rigid, "RDSK", 4) == 0)
-				strlcpy(type, "amiga", 16);
-	}
-	if (pr != NULL) {
-		view_close(&v);
-		blkid_free_probe(pr);
-	}
-	return type;
-}
-
 static int
 no_such_part(struct endpoint *ep, const char *operand, int64_t number,
     const struct parts *t, struct fault *f)
 {
-	char list[LIST], type[16];
+	char list[LIST];
+	struct sign *sign = NULL;
+	size_t n, i;
+	bool other;
 
-	if (t->type[0] == '\0' && t->wrong[0] == '\0' &&
-	    parts_foreign(ep, type)[0] != '\0')
-		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has a "
-		    "partition table of the kind \"%s\", and only GPT and MBR "
-		    "are read here; for skip= and count=: parted DISK unit s "
-		    "print", operand, (long long)number, ep->name, type);
 	if (t->wrong[0] != '\0')
 		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
 		    "table of %s cannot be used: %s", operand,
 		    (long long)number, ep->name, t->wrong);
+	n = t->type[0] == '\0' ? parts_signs(ep, 0, UINT64_MAX, &sign) : 0;
+	for (i = 0; i < n && !sign[i].table; i++)
+		;
+	other = i < n;
+	if (other)
+		fault_set(f, STATUS_REFUSED, "%s=%lld: %s has a "
+		    "partition table of the kind \"%s\", and only GPT and MBR "
+		    "are read here; for skip= and count=: parted DISK unit s "
+		    "print", operand, (long long)number, ep->name,
+		    sign[i].type);
+	free(sign);
+	if (other)
+		return -1;
 	if (t->type[0] == '\0')
 		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has no "
 		    "partition table", operand, (long long)number, ep->name);

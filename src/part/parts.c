@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -418,6 +419,20 @@ uint64_t
 part_end(const struct part *p)
 {
 	return p->start + p->length;
+}
+
+bool
+part_spans(const struct part *p)
+{
+	static const char *const ldm[] = { "0x42",
+		"af9b60a0-1431-4f62-bc68-3311714a69ad",
+		"5808c8aa-7e8f-42e0-85d2-e1e90434cfb3" };
+	size_t i;
+
+	for (i = 0; i < sizeof(ldm) / sizeof(*ldm); i++)
+		if (strcasecmp(p->type, ldm[i]) == 0)
+			return true;
+	return false;
 }
 
 bool

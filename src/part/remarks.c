@@ -293,8 +293,7 @@ loses_table(const struct remarks *found)
 	size_t i;
 
 	for (i = 0; i < found->signs; i++)
-		if (strcmp(found->sign[i].type, "gpt") == 0 ||
-		    strcmp(found->sign[i].type, "dos") == 0)
+		if (found->sign[i].table)
 			return true;
 	return false;
 }

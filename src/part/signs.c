@@ -57,6 +57,7 @@ note_sign(struct signs *s, blkid_probe pr, uint64_t start)
 	to->off = start + strtoull(at, NULL, 10);
 	if (to->off < s->from || to->off >= s->to)
 		return;
+	to->table = table;
 	signs_keep_text(to->type, sizeof(to->type), type);
 	signs_keep_text(to->label, sizeof(to->label), signs_value(pr, "LABEL"));
 	s->n++;
@@ -167,6 +168,26 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 	volume_measure(to);
 }
 
+/* Tables that libblkid does not know, of a disk without another. */
+static void
+note_old_table(const struct view *v, struct signs *s)
+{
+	unsigned char b[SECTOR];
+	bool amiga;
+	uint64_t at;
+
+	for (at = 0; s->n == 0 && at < 16 * SECTOR && view_read(v, at, b,
+	    SECTOR); at += SECTOR) {
+		amiga = memcmp(b, "RDSK", 4) == 0;
+		if (at < s->from || at >= s->to || (!amiga &&
+		    memcmp(b + 64, "WEV\x82", 4) != 0))
+			continue;
+		s->sign[s->n] = (struct sign){ .off = at, .table = true };
+		signs_keep_text(s->sign[s->n++].type, sizeof(s->sign->type),
+		    amiga ? "amiga" : "bsd");
+	}
+}
+
 size_t
 parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
     struct sign **sign)
@@ -185,6 +206,7 @@ parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
 		probe_area(&v, 0, v.size, t.sector, t.wrong[0] == '\0', &s);
 		for (i = 0; i < t.n; i++)
 			probe_part(&v, &t.part[i], t.sector, &s);
+		note_old_table(&v, &s);
 	}
 	parts_free(&t);
 	view_close(&v);
@@ -201,7 +223,8 @@ note_backup(const struct view *v, uint32_t sector, struct signs *s)
 
 	if (s->n < s->room && at >= s->from && view_read(v, at, h, 8) &&
 	    memcmp(h, "EFI PART", 8) == 0)
-		s->sign[s->n++] = (struct sign){ .off = at, .type = "gpt" };
+		s->sign[s->n++] = (struct sign){ .off = at, .table = true,
+			.type = "gpt" };
 }
 
 size_t

@@ -525,22 +525,14 @@ used_add_all(struct used *u, const struct plan *p, const struct parts *t)
 	return err;
 }
 
-/*
- * Volumes of Windows dynamic disks (LDM) span partitions and disks: where a
- * file system begins says nothing about where its other blocks lie.
- */
 static void
 doubt_spans(struct used *u, const struct parts *t)
 {
-	static const char *const ldm[] = { "0x42",
-		"af9b60a0-1431-4f62-bc68-3311714a69ad",
-		"5808c8aa-7e8f-42e0-85d2-e1e90434cfb3" };
 	bool spans = false;
-	size_t i, k;
+	size_t i;
 
 	for (i = 0; i < t->n; i++)
-		for (k = 0; k < sizeof(ldm) / sizeof(*ldm); k++)
-			spans |= strcasecmp(t->part[i].type, ldm[k]) == 0;
+		spans |= part_spans(&t->part[i]);
 	for (i = 0; i < u->n && spans; i++)
 		used_whole(&u->fs[i], "it is on a Windows dynamic disk, whose "
 		    "volumes may span several");

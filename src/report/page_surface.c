@@ -77,7 +77,8 @@ list_part(struct list *l, const struct surface *s, const struct part *part,
 	if (label[0] != '\0')
 		snprintf(name, sizeof(name), " \"%s\"", label);
 	list_item(l, "%u %s%s %s%s", part->number,
-	    sign != NULL ? sign->type : "unknown", name,
+	    sign != NULL ? sign->type : part_spans(part) ? "dynamic disk" :
+	    "unknown", name,
 	    number_si(size, sizeof(size), (double)part->length), how);
 }
 
@@ -121,8 +122,8 @@ list_bare(struct list *l, const struct surface *s)
 		if (sign->label[0] != '\0')
 			list_item(l, "%s \"%s\"", sign->type, sign->label);
 		else
-			list_item(l, "%s%s", sign->type, strcmp(sign->type,
-			    s->table.type) == 0 ? " table" : "");
+			list_item(l, "%s%s", sign->type, sign->table ?
+			    " table" : "");
 	}
 }
 

@@ -37,7 +37,7 @@ begin(void **state)
 	part[1] = (struct part){ .number = 2, .start = 20 * MB,
 		.length = 60 * MB };
 	memset(sign, 0, sizeof(sign));
-	sign[0] = (struct sign){ .off = 512, .type = "gpt" };
+	sign[0] = (struct sign){ .off = 512, .table = true, .type = "gpt" };
 	sign[1] = (struct sign){ .off = 20 * MB + 1024, .type = "ext4",
 		.label = "root" };
 	ep = (struct endpoint){ .name = "disk", .kind = END_BLOCK,
@@ -96,7 +96,7 @@ lists_each_once(void **state)
 	sign[3] = (struct sign){ .off = 82 * MB, .type = "swap" };
 	sign[4] = (struct sign){ .off = 83 * MB, .type = "swap",
 		.label = "a" };
-	sign[5] = (struct sign){ .off = 0, .type = "gpt", .label = "" };
+	sign[5] = (struct sign){ .off = 0, .table = true, .type = "gpt" };
 	sign[6] = (struct sign){ .off = 84 * MB, .type = "xfs", .label = "a" };
 	s.table.n = 3;
 	s.signs = 7;
