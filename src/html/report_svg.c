@@ -263,9 +263,11 @@ svg_curve(FILE *out, const struct report_data *d, bool bad, const char *style)
 {
 	size_t i;
 
-	fprintf(out, "<path fill=\"none\" %s d=\"", style);
+	/* from the beginning, when nothing was there */
+	fprintf(out, "<path fill=\"none\" %s d=\"M%d %d", style, AXIS,
+	    CURVE_TALL);
 	for (i = 0; i < d->samples; i++)
-		fprintf(out, "%c%.1f %.1f", i == 0 ? 'M' : 'L',
+		fprintf(out, "L%.1f %.1f",
 		    sample_x(d, &d->sample[i]), sample_y(d, bad ?
 		    d->sample[i].bad : d->sample[i].finished));
 	fputs("\"/>\n", out);

@@ -547,12 +547,12 @@ draws_no_progress_where_none_is(void **state)
 	d.sample[0] = (struct sample){ 1, 0, 0, 0 };
 	d.sample[1] = (struct sample){ 1, 0, 5000, 0 };
 	make();				/* no time has passed; more than all */
-	has("d=\"M767.0 180.0L767.0 0.0\"");
+	has("d=\"M64 180L767.0 180.0L767.0 0.0\"");
 	has("running time, 1 run</title>");
 	d.sample[1].seconds = 2;
 	d.total.outside = 4096;		/* nothing is wanted */
 	make();
-	has("d=\"M64.0 0.0L767.0 0.0\"");
+	has("d=\"M64 180L64.0 0.0L767.0 0.0\"");
 }
 
 /* What an earlier run has drawn is read again, unless it is of another copy. */
