@@ -66,11 +66,12 @@ struct backend {
 	bool (*finish)(struct lane *, struct io *, int result);
 	/*
 	 * The same if a library or a driver does it.  start begins a request of
-	 * io->len bytes; false: transfer has to do it.  pollfd returns one
+	 * the next command, up to io->len; false: transfer has to.  pollfd returns one
 	 * descriptor and the poll(2) events to wait for on behalf of all that
 	 * are pending, or -1; it is called before each wait.  service lets the
-	 * library work, and calls lane_over for each request that is complete;
-	 * conclude then leaves that io as transfer would.  All are called by
+	 * library work, and calls lane_over for each command that has ended;
+	 * conclude then leaves that io as transfer would, or as it was:
+	 * transfer has to do it again.  All are called by
 	 * the thread of the lane.  All NULL: it has no such requests.
 	 */
 	bool (*start)(struct lane *, struct io *);
@@ -168,6 +169,15 @@ void request_carry_out(struct lane *, struct io *);
  * at the end, or ends within the first unit.
  */
 size_t request_next(const struct lane *, const struct io *);
+
+/* Whether all of a request moves data by commands, and fits into the end. */
+bool request_whole(const struct lane *, const struct io *);
+
+/*
+ * The host refuses a command of so many bytes: from now on, half of that for
+ * all lanes.  False: that cannot be the reason.
+ */
+bool request_shrink(struct lane *, size_t refused);
 
 /*
  * 128 KiB, page aligned, which the lane has until it is detached.  NULL without

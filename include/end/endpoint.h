@@ -81,7 +81,8 @@ struct commands {		/* of an end: see struct backend */
 				 * end; 0: it takes requests as they are */
 	uint32_t	 zero_most;	/* bytes of OP_ZERO; 0: it has none */
 	uint64_t	 end;	/* size of the disk, whatever part is copied */
-	atomic_uint	 most;	/* bytes of the others */
+	atomic_uint	 most;	/* bytes of the others, */
+	atomic_uint	 shrunk;	/* so often halved */
 	atomic_bool	 no_zero;	/* it refuses OP_ZERO */
 };
 

@@ -110,12 +110,11 @@ lane_begin(const struct lane *lane, struct io *io)
 	return end > io->off ? end - io->off : 0;
 }
 
-/* The same; true if the request moves data, and is one command of the end. */
+/* The same; true if the request moves data, all of it by commands. */
 static bool
 lane_begin_whole(const struct lane *lane, struct io *io)
 {
-	return lane_begin(lane, io) >= io->len && io->op != OP_ZERO &&
-	    request_next(lane, io) == io->len;
+	return lane_begin(lane, io) >= io->len && request_whole(lane, io);
 }
 
 /* There is one writer, so no atomic addition is needed. */
@@ -168,7 +167,7 @@ lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 
 	lane_to_end_offsets(lane, io);
 	if (be->prep == NULL || !lane_begin_whole(lane, io) ||
-	    !be->prep(lane, io, sqe)) {
+	    request_next(lane, io) < io->len || !be->prep(lane, io, sqe)) {
 		lane_to_own_offsets(lane, io);
 		return false;
 	}
@@ -202,14 +201,25 @@ lane_finish(struct lane *lane, struct io *io, int result)
 	lane_request_ended(lane, io);
 }
 
+/* Start the next command of a request. */
+static bool
+lane_start_command(struct lane *lane, struct io *io)
+{
+	size_t len = io->len;
+	bool started;
+
+	io->len = io->done + request_next(lane, io);
+	started = lane->ep->be->start(lane, io);
+	io->len = len;
+	return started;
+}
+
 bool
 lane_start(struct lane *lane, struct io *io)
 {
-	const struct backend *be = lane->ep->be;
-
 	lane_to_end_offsets(lane, io);
-	if (be->start == NULL || !lane_begin_whole(lane, io) ||
-	    !be->start(lane, io)) {
+	if (lane->ep->be->start == NULL || !lane_begin_whole(lane, io) ||
+	    !lane_start_command(lane, io)) {
 		lane_to_own_offsets(lane, io);
 		return false;
 	}
@@ -239,19 +249,36 @@ lane_over(struct lane *lane, struct io *io)
 	lane->last = &io->next;
 }
 
+/* A command of the io has ended; false if the next one is under way. */
+static bool
+lane_command_ended(struct lane *lane, struct io *io)
+{
+	size_t before = io->done;
+
+	lane->ep->be->conclude(lane, io);
+	if (io->err != 0 || io->done == io->len)
+		return true;
+	if (io->done > before && lane_start_command(lane, io))
+		return false;
+	request_carry_out(lane, io);
+	return true;
+}
+
 struct io *
 lane_ended(struct lane *lane)
 {
-	struct io *io = lane->over;
+	struct io *io;
 
-	if (io == NULL)
-		return NULL;
-	lane->over = io->next;
-	if (lane->over == NULL)
-		lane->last = &lane->over;
-	lane->ep->be->conclude(lane, io);
-	lane_request_ended(lane, io);
-	return io;
+	while ((io = lane->over) != NULL) {
+		lane->over = io->next;
+		if (lane->over == NULL)
+			lane->last = &lane->over;
+		if (!lane_command_ended(lane, io))
+			continue;
+		lane_request_ended(lane, io);
+		return io;
+	}
+	return NULL;
 }
 
 void

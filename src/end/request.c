@@ -16,7 +16,10 @@
 
 #include "base/number.h"
 
-enum { BOUNCE = 128 << 10 };	/* bytes, to read parts of units */
+enum {
+	BOUNCE = 128 << 10,	/* bytes, to read parts of units */
+	LEAST = 4096,		/* bytes that any host takes */
+};
 
 unsigned char *
 lane_bounce(struct lane *lane)
@@ -48,6 +51,30 @@ request_next(const struct lane *lane, const struct io *io)
 	else
 		left = cmd->end - at;
 	return (size_t)MIN(left, request_most(lane, io->op));
+}
+
+bool
+request_whole(const struct lane *lane, const struct io *io)
+{
+	const struct commands *cmd = &lane->ep->cmd;
+
+	return io->op != OP_ZERO && (cmd->unit == 0 ||
+	    (io->off % cmd->unit == 0 && io->len % cmd->unit == 0 &&
+	    io->off < cmd->end && io->len <= cmd->end - io->off));
+}
+
+bool
+request_shrink(struct lane *lane, size_t refused)
+{
+	struct commands *cmd = &lane->ep->cmd;
+	uint64_t half = refused / cmd->unit / 2 * cmd->unit;
+
+	if (half == 0 || half < LEAST)
+		return false;
+	if (cmd->most > half)
+		cmd->most = (unsigned)half;
+	cmd->shrunk++;
+	return true;
 }
 
 /* Have the end do the next n bytes. */

@@ -674,7 +674,7 @@ nbd_conclude(struct lane *lane, struct io *io)
 	io->flight = NULL;
 	flights_end(&l->flights, call);
 	if (err == 0)
-		io->done = io->len;
+		io->done += call->len;
 	else
 		nbd_fail(lane, io, err);
 	command_listen(&nbd->command);

@@ -260,7 +260,7 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->id.server = opened_peer(iscsi->link.fd);
 	ep->is.remote = ep->is.single = true;
 	ep->geo.depth = FLIGHTS;
-	ep->geo.io_max = (uint64_t)sg->most * sg->disk.block;
+	ep->geo.io_max = ep->cmd.most;
 	return 0;
 }
 
@@ -298,7 +298,6 @@ iscsi_detach(struct lane *lane)
 
 	if (iscsi_of(lane->ep)->stuck)
 		return 0;
-	free(l->sg.bounce);
 	flights_free(&l->flights);
 	free(l);
 	return 0;
@@ -315,9 +314,7 @@ iscsi_attach(struct lane *lane)
 		return ENOMEM;
 	lane->priv = l;
 	l->sg.path = sg->path;
-	l->sg.bounce = page_alloc(SG_BOUNCE);
-	err = l->sg.bounce == NULL ? ENOMEM :
-	    iscsi_link_start(&iscsi_of(lane->ep)->link);
+	err = iscsi_link_start(&iscsi_of(lane->ep)->link);
 	if (err != 0)
 		iscsi_detach(lane);
 	return err;
@@ -370,6 +367,7 @@ compose_alone(const struct lane *lane, const struct io *io)
 	*a = (struct alone){ *lane->ep, *l, *lane, *io };
 	a->lane.ep = &a->ep;
 	a->lane.priv = &a->sg;
+	a->lane.bounce = NULL;
 	a->io.buf = page_alloc(io->len);
 	if (a->io.buf != NULL)
 		return a;
@@ -389,16 +387,20 @@ read_alone(struct lane *lane, struct io *io)
 	if (a != NULL && !iscsi->stuck)
 		errand_run(go_read, a, ANSWERS * iscsi->to.timeout, &err);
 	if (err == 0) {
+		memcpy(buf + io->done, a->io.buf + io->done, a->io.done -
+		    io->done);
 		*io = a->io;
-		io->buf = memcpy(buf, a->io.buf, io->done);
+		io->buf = buf;
 	}
 	io->err = err != 0 ? err : io->err;
 	if (err == ETIMEDOUT) {
 		iscsi->stuck = true;
 		return;
 	}
-	if (a != NULL)
+	if (a != NULL) {
+		free(a->lane.bounce);
 		free(a->io.buf);
+	}
 	free(a);
 }
 
@@ -418,19 +420,16 @@ iscsi_start(struct lane *lane, struct io *io)
 {
 	struct sg *sg = lane->ep->priv;
 	struct iscsi_lane *l = lane->priv;
-	size_t blocks = io->len / sg->disk.block;
 	struct scsi_reply unsent = { .err = ENODEV };
 	struct iscsi_call *call;
 
-	if (sg->changed || !sg_fits(sg, io) || blocks > sg->most)
+	if (sg->changed)
 		return false;
 	call = flights_begin(&l->flights, FLIGHTS, sizeof(*call));
 	if (call == NULL)
 		return false;
 	*call = (struct iscsi_call){ .flight = { lane, io, NULL },
-		.command = sg_compose(lane, io, io->buf, io->off /
-		    sg->disk.block) };
-	call->command.blocks = (uint32_t)blocks;
+		.command = sg_compose(lane, io, io->buf + io->done) };
 	sg_sends(sg, &call->command);
 	if (!iscsi_link_send(&iscsi_of(lane->ep)->link, call)) {
 		sg_sent(sg, &call->command, &unsent);

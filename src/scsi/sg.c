@@ -2,9 +2,8 @@
  * SCSI disks by their commands: sg and bsg nodes, and block nodes with the word
  * sgio.
  *
- * A transfer is cut into commands that the disk (VPD B0h) and the host accept.
- * The limit of the host is found by trying: a command refused as too large
- * halves "most" for all lanes.
+ * Commands are as large as the disk (VPD B0h) and the host accept.  The limit of
+ * the host is found by trying: one refused as too large halves it for all lanes.
  *
  * Zeros are made by WRITE SAME (16), if the disk says how many blocks it may
  * cover (VPD B0h): one block is sent for all of them.
@@ -43,14 +42,13 @@
  * The kernel takes a command by write(2) and returns its answer by read(2); a
  * poll covers all answers of the lane.  This needs a descriptor of the lane's
  * own, open for writing whatever the commands do, so it is done only on
- * request.  Of a request with several commands, one is in flight at a time.
- * Retries are left to transfer, on the lane's first descriptor.
+ * request.  Retries are left to transfer, on the lane's first descriptor.
  */
 
-struct sg_call {			/* the commands of one io */
+struct sg_call {			/* a command of an io, and its answer */
 	struct io	*io;
-	struct scsi_flight flight;	/* the current one, */
-	struct scsi_reply reply;	/* the last reply */
+	struct scsi_flight flight;
+	struct scsi_reply reply;
 };
 
 struct sg_async {
@@ -79,9 +77,10 @@ sg_async_refusal(const struct endpoint *ep, const struct sg *sg)
 
 /* Bytes per command that disk and host accept without trials. */
 static uint64_t
-most_bytes(const struct sg *sg)
+most_bytes(const struct endpoint *ep)
 {
-	uint64_t most = (uint64_t)sg->most * sg->disk.block;
+	const struct sg *sg = ep->priv;
+	uint64_t most = ep->cmd.most;
 	int host = 0;
 
 	if (ioctl(sg->path.fd, BLKSECTGET, &host) == 0 && host > 0 &&
@@ -103,7 +102,7 @@ sg_async_offer(struct endpoint *ep)
 	if (ep->sync_why != NULL)
 		return;
 	ep->geo.depth = SCSI_FLIGHTS;
-	ep->geo.io_max = most_bytes(sg);
+	ep->geo.io_max = most_bytes(ep);
 }
 
 static void
@@ -141,44 +140,6 @@ sg_async_open(const struct endpoint *ep, struct sg_async **async)
 	return 0;
 }
 
-bool
-sg_fits(const struct sg *sg, const struct io *io)
-{
-	uint64_t at = io->off / sg->disk.block, n = io->len / sg->disk.block;
-
-	return io->op != OP_ZERO && io->off % sg->disk.block == 0 &&
-	    io->len % sg->disk.block == 0 && at < sg->disk.blocks &&
-	    n <= sg->disk.blocks - at;
-}
-
-/* Send the next command of an io; false if that failed. */
-static bool
-send_next(struct sg *sg, struct sg_async *a, struct sg_call *call)
-{
-	const struct io *io = call->io;
-	struct scsi_command *c = &call->flight.command;
-	size_t left = (io->len - io->done) / sg->disk.block;
-	struct scsi_reply reply = { .result = SCSI_AGAIN };
-	unsigned most = sg->most;
-
-	if (sg->changed)
-		return false;
-	*c = sg->how;
-	c->write = io->op != OP_READ;
-	c->lba = (io->off + io->done) / sg->disk.block;
-	c->blocks = left < most ? (uint32_t)left : most;
-	c->buf = io->buf + io->done;
-	a->id = a->id < INT_MAX ? a->id + 1 : 0;
-	sg_sends(sg, c);
-	reply.err = scsi_send(a->fd, &call->flight, a->id);
-	if (reply.err != 0) {
-		sg_sent(sg, c, &reply);
-		return false;
-	}
-	a->sent |= 1U << (call - a->call);
-	return true;
-}
-
 static bool
 sg_start(struct lane *lane, struct io *io)
 {
@@ -186,13 +147,23 @@ sg_start(struct lane *lane, struct io *io)
 	const struct sg_lane *l = lane->priv;
 	struct sg_async *a = l->async;
 	int i = ffs((int)a->idle) - 1;
+	struct scsi_reply unsent = { .result = SCSI_AGAIN };
+	struct scsi_command *c;
 
-	if (i < 0 || !sg_fits(sg, io))
+	if (i < 0 || sg->changed)
 		return false;
+	c = &a->call[i].flight.command;
+	*c = sg_compose(lane, io, io->buf + io->done);
+	a->id = a->id < INT_MAX ? a->id + 1 : 0;
+	sg_sends(sg, c);
+	unsent.err = scsi_send(a->fd, &a->call[i].flight, a->id);
+	if (unsent.err != 0) {
+		sg_sent(sg, c, &unsent);
+		return false;
+	}
 	a->call[i].io = io;
-	if (!send_next(sg, a, &a->call[i]))
-		return false;
 	a->idle &= ~(1U << i);
+	a->sent |= 1U << i;
 	io->flight = &a->call[i];
 	return true;
 }
@@ -206,26 +177,6 @@ sg_pollfd(struct lane *lane, short *events)
 	return l->async == NULL || l->async->sent == 0 ? -1 : l->async->fd;
 }
 
-/* Take an answer: send the next command, or end the io. */
-static void
-sg_async_answered(struct lane *lane, struct sg_call *call)
-{
-	struct sg *sg = lane->ep->priv;
-	const struct sg_lane *l = lane->priv;
-	struct scsi_reply *r = &call->reply;
-	struct io *io = call->io;
-
-	sg_sent(sg, &call->flight.command, r);
-	if (r->result == SCSI_MOVED && r->moved > 0 &&
-	    r->moved < io->len - io->done) {
-		io->done += r->moved;
-		r->moved = 0;
-		if (send_next(sg, l->async, call))
-			return;
-	}
-	lane_over(lane, io);
-}
-
 /*
  * If the disk is gone, poll reports nothing, but answers still arrive, and have
  * to be fetched now and then.
@@ -233,6 +184,7 @@ sg_async_answered(struct lane *lane, struct sg_call *call)
 static void
 sg_service(struct lane *lane)
 {
+	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
 	struct sg_async *a = l->async;
 	bool any = false;
@@ -244,13 +196,14 @@ sg_service(struct lane *lane)
 			continue;
 		any = true;
 		a->sent &= ~(1U << i);
-		sg_async_answered(lane, &a->call[i]);
+		sg_sent(sg, &a->call[i].flight.command, &a->call[i].reply);
+		lane_over(lane, a->call[i].io);
 	}
 	if (!any && a->sent != 0)
 		scsi_pause(2);
 }
 
-/* and the reply to the last command of an io that is over. */
+/* The reply to the command of an io, whose call is idle then. */
 static void
 sg_take(struct lane *lane, struct io *io, struct scsi_reply *r)
 {
@@ -276,6 +229,7 @@ sg_take(struct lane *lane, struct io *io, struct scsi_reply *r)
 enum {
 	RESERVE = 1 << 20,	/* bytes of a descriptor's own buffer */
 	GAP = 64 << 10,		/* bytes: shortest unmapped run to skip */
+	SAME = 32 << 20,	/* bytes per WRITE SAME, at most */
 };
 
 /* Whether claim.c claims and locks the end: a block node that is the target. */
@@ -376,6 +330,15 @@ sg_open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	return 0;
 }
 
+/* Limit WRITE SAME so that a slow disk can execute it within the timeout. */
+static unsigned
+same_blocks(const struct sg *sg)
+{
+	unsigned most = SAME / sg->disk.block;
+
+	return sg->disk.same_most < most ? sg->disk.same_most : most;
+}
+
 /* Blocks per command, by what the disk says and the CDB can express. */
 static unsigned
 most_blocks(const struct sg *sg)
@@ -432,10 +395,12 @@ sg_fill_in(struct endpoint *ep)
 {
 	struct sg *sg = ep->priv;
 
-	sg->most = most_blocks(sg);
+	ep->cmd = (struct commands){ .unit = sg->disk.block,
+		.most = most_blocks(sg) * sg->disk.block,
+		.zero_most = same_blocks(sg) * sg->disk.block,
+		.end = sg->disk.blocks * sg->disk.block };
 	ep->geo.block = ep->geo.io_align = sg->disk.block;
-	ep->geo.size = ep->geo.room = (int64_t)(sg->disk.blocks *
-	    sg->disk.block);
+	ep->geo.size = ep->geo.room = (int64_t)ep->cmd.end;
 	ep->is.seekable = ep->is.past_cache = true;
 	ep->is.durable = ep->spec.role == TARGET;
 	ep->is.sparse = has_gaps(ep);
@@ -521,7 +486,6 @@ sg_detach(struct lane *lane)
 	if (l->path.fd >= 0 && !sg->shared)
 		close(l->path.fd);
 	sg_async_close(l->async);
-	free(l->bounce);
 	free(l);
 	return 0;
 }
@@ -536,15 +500,12 @@ sg_attach(struct lane *lane)
 	if (l == NULL)
 		return ENOMEM;
 	lane->priv = l;
-	l->bounce = page_alloc(SG_BOUNCE);
 	l->path = sg->path;
 	if (!sg->shared)
 		l->path.fd = reopen(sg->path.fd, endpoint_path(lane->ep),
 		    sg_open_flags(lane->ep, false));
 	if (l->path.fd < 0)
 		err = errno;
-	if (err == 0 && l->bounce == NULL)
-		err = ENOMEM;
 	if (err == 0)
 		err = sg_reserve_buffer(lane->ep, l);
 	if (err == 0 && lane->ep->geo.depth > 0)
@@ -552,24 +513,6 @@ sg_attach(struct lane *lane)
 	if (err != 0)
 		sg_detach(lane);
 	return err;
-}
-
-enum {
-	SAME = 32 << 20,	/* bytes per WRITE SAME, at most */
-};
-
-/* The host refuses a command of n blocks: use half of that in all lanes. */
-static bool
-sg_shrink(struct sg *sg, uint32_t n)
-{
-	unsigned half = n / 2, least = 4096 / sg->disk.block;
-
-	if (half == 0 || half < least)
-		return false;
-	if (sg->most > half)
-		sg->most = half;
-	sg->shrunk++;
-	return true;
 }
 
 /* How often to repeat a command that was aborted. */
@@ -580,57 +523,53 @@ sg_tries(const struct sg *sg, const struct io *io, const struct scsi_reply *r)
 	    r->status == ABORTED_COMMAND ? FEW_TRIES : SCSI_TRIES;
 }
 
-/* Limit WRITE SAME so that a slow disk can execute it within the timeout. */
-static unsigned
-same_blocks(const struct sg *sg)
+/* As many of its blocks as the reserved buffer has room for. */
+static void
+sg_limit(const struct sg_lane *l, struct scsi_command *c)
 {
-	unsigned most = SAME / sg->disk.block;
+	size_t room = l->map_len / c->block;
 
-	return sg->disk.same_most < most ? sg->disk.same_most : most;
+	if (c->mmap && room < c->blocks)
+		c->blocks = (uint32_t)room;
 }
 
-/* How many of n blocks one command may have. */
-static uint32_t
-blocks_at_once(const struct sg *sg, const struct sg_lane *l,
-    const struct scsi_command *c, uint32_t n)
+/* The block that WRITE SAME sends, or NULL without memory. */
+static unsigned char *
+zero_block(struct lane *lane)
 {
-	size_t most = c->same ? same_blocks(sg) : sg->most;
+	const struct sg *sg = lane->ep->priv;
+	unsigned char *block = lane_bounce(lane);
 
-	if (c->mmap && l->map_len / c->block < most)
-		most = l->map_len / c->block;
-	return n < most ? n : (uint32_t)most;
+	return block == NULL ? NULL : memset(block, 0, sg->disk.block);
 }
 
-/*
- * Move n blocks at lba to or from buf, or the first of them if the disk has
- * fewer.  Returns the bytes moved; 0 with an error in the io.
- */
-static size_t
-sg_move_blocks(const struct lane *lane, struct io *io, unsigned char *buf,
-    uint64_t lba, uint32_t n)
+void
+sg_transfer(struct lane *lane, struct io *io)
 {
 	struct sg *sg = lane->ep->priv;
-	const struct sg_lane *l = lane->priv;
-	struct scsi_command c = sg_compose(lane, io, buf, lba);
+	unsigned char *buf = io->op == OP_ZERO ? zero_block(lane) :
+	    io->buf + io->done;
+	struct scsi_command c = sg_compose(lane, io, buf);
 	struct scsi_reply r;
 	int try = 0;
 
-	if (lba >= sg->disk.blocks)
-		io->err = ENOSPC;
-	else if (n > sg->disk.blocks - lba)
-		n = (uint32_t)(sg->disk.blocks - lba);
+	sg_limit(lane->priv, &c);
+	io->err = buf == NULL ? ENOMEM : 0;
 	while (io->err == 0) {
 		if (sg->changed) {
 			sg_change(sg, io, "");
 			break;
 		}
-		c.blocks = blocks_at_once(sg, l, &c, n);
 		sg_run(lane, &c, &r);
-		if (r.result == SCSI_MOVED && r.moved > 0)
-			return r.moved;
+		if (r.result == SCSI_MOVED && r.moved > 0) {
+			io->done += r.moved;
+			break;
+		}
 		if (r.result == SCSI_SMALLER && !c.same &&
-		    sg_shrink(sg, c.blocks))
+		    request_shrink(lane, (size_t)c.blocks * c.block)) {
+			c.blocks /= 2;
 			continue;
+		}
 		if (sg_passes(lane->ep, io, &r) && try < sg_tries(sg, io, &r)) {
 			sg->again++;
 			scsi_pause(try++);
@@ -639,79 +578,6 @@ sg_move_blocks(const struct lane *lane, struct io *io, unsigned char *buf,
 		sg_give_up(lane, io, &r);
 		if (c.same && r.unknown)
 			io->err = EOPNOTSUPP;
-	}
-	return 0;
-}
-
-/* Read parts of blocks by way of a bounce buffer. */
-static void
-sg_read_unaligned(const struct lane *lane, struct io *io)
-{
-	const struct sg *sg = lane->ep->priv;
-	const struct sg_lane *l = lane->priv;
-	uint32_t block = sg->disk.block;
-	uint64_t at = io->off + io->done;
-	size_t skip = (size_t)(at % block), want = io->len - io->done, got;
-	size_t n = (skip + want + block - 1) / block;
-
-	if (n > SG_BOUNCE / block)
-		n = SG_BOUNCE / block;
-	got = sg_move_blocks(lane, io, l->bounce, at / block, (uint32_t)n);
-	if (io->err != 0)
-		return;
-	got -= skip;
-	got = got < want ? got : want;
-	memcpy(io->buf + io->done, l->bounce + skip, got);
-	io->done += got;
-}
-
-/* Zero whole blocks.  A disk that refuses WRITE SAME is not sent another. */
-static void
-sg_zero(const struct lane *lane, struct io *io)
-{
-	struct sg *sg = lane->ep->priv;
-	const struct sg_lane *l = lane->priv;
-	uint32_t block = sg->disk.block;
-	uint64_t left;
-
-	if (sg->no_same || io->off % block != 0 || io->len % block != 0) {
-		io->err = EOPNOTSUPP;
-		return;
-	}
-	memset(l->bounce, 0, block);
-	while (io->done < io->len && io->err == 0) {
-		left = (io->len - io->done) / block;
-		io->done += sg_move_blocks(lane, io, l->bounce,
-		    (io->off + io->done) / block, left < UINT32_MAX ?
-		    (uint32_t)left : UINT32_MAX);
-	}
-	if (io->err == EOPNOTSUPP)
-		sg->no_same = true;
-}
-
-void
-sg_transfer(struct lane *lane, struct io *io)
-{
-	const struct sg *sg = lane->ep->priv;
-	uint32_t block = sg->disk.block;
-
-	if (io->op == OP_ZERO) {
-		sg_zero(lane, io);
-		return;
-	}
-	while (io->done < io->len && io->err == 0) {
-		uint64_t at = io->off + io->done;
-		size_t left = io->len - io->done;
-
-		if (at / block >= sg->disk.blocks && io->op == OP_READ)
-			break;
-		if (at % block == 0 && left >= block)
-			io->done += sg_move_blocks(lane, io, io->buf + io->done,
-			    at / block, (uint32_t)(left / block));
-		else if (io->op == OP_READ)
-			sg_read_unaligned(lane, io);
-		else
-			io->err = EINVAL;
 	}
 }
 
@@ -725,8 +591,6 @@ sg_end(struct lane *lane, struct io *io, const struct scsi_reply *r)
 		io->done += r->moved;
 	else if (r->result != SCSI_SMALLER && !sg_passes(lane->ep, io, r))
 		sg_give_up(lane, io, r);
-	if (io->err == 0 && io->done < io->len)
-		sg_transfer(lane, io);
 }
 
 static void
@@ -747,10 +611,11 @@ sg_probe(struct endpoint *ep, struct io *io)
 {
 	struct sg *sg = ep->priv;
 	unsigned indirect = sg->indirect;
-	struct sg_lane l = { .path = sg->path };
+	struct sg_lane l = { .path = sg->path, .probes = true };
 	struct lane lane = { .ep = ep, .halt = -1, .priv = &l };
 
 	lane_transfer(&lane, io);
+	free(lane.bounce);
 	sg->indirect = indirect;
 }
 
@@ -804,12 +669,9 @@ sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	sg->how.fua = true;
 	sg->how.mmap = false;
 	sg->how.cdb_size = of->how.cdb_size == 6 ? 10 : of->how.cdb_size;
-	sg->most = of->most;
 	r->be = target->be;
 	r->priv = sg;
 	r->spec.flags &= ~(unsigned)FLAG_EXCL;
-	r->geo.io_align = sg->disk.block;
-	r->geo.size = (int64_t)(sg->disk.blocks * sg->disk.block);
 	if (sg->path.node != SCSI_CARRIED)
 		sg->path.fd = of->shared ? fcntl(of->path.fd, F_DUPFD_CLOEXEC,
 		    3) : reopen(of->path.fd, endpoint_path(target), O_RDONLY |
@@ -837,9 +699,9 @@ sg_note(const struct endpoint *ep, char *text, size_t room)
 	if (sg->again > 0 && loud)
 		n += snprintf(text + n, room - (size_t)n,
 		    "%u commands retried; ", sg->again);
-	if (sg->shrunk > 0 && loud)
-		n += snprintf(text + n, room - (size_t)n,
-		    "the host takes %u blocks a command; ", sg->most);
+	if (ep->cmd.shrunk > 0 && loud)
+		n += snprintf(text + n, room - (size_t)n, "the host takes %u "
+		    "blocks a command; ", ep->cmd.most / ep->cmd.unit);
 	if (sg->indirect > 0)
 		n += snprintf(text + n, room - (size_t)n, "%u commands were "
 		    "not direct (/sys/module/sg/parameters/allow_dio); ",

@@ -34,8 +34,6 @@ struct sg {			/* priv of an endpoint */
 	struct scsi_identity identity;	/* when it was opened */
 	struct scsi_command how;	/* template of all commands */
 	bool		 shared;	/* O_EXCL: one descriptor for all */
-	atomic_uint	 most;		/* blocks per command */
-	atomic_bool	 no_same;	/* the disk does not know WRITE SAME */
 	atomic_bool	 changed;	/* the medium changed: send no more */
 	atomic_uint	 writes;	/* writes without FUA, possibly
 					 * executed */
@@ -45,18 +43,15 @@ struct sg {			/* priv of an endpoint */
 	atomic_bool	 silent;	/* it did not answer elsewhere, nor has
 					 * it read since */
 	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
-	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
-};
-
-enum {
-	SG_BOUNCE = 64 << 10,	/* bytes, to read parts of blocks */
+	atomic_uint	 recovered, again, indirect;	/* counts */
 };
 
 struct sg_lane {		/* priv of a lane */
 	struct scsi_path path;		/* for commands that are waited for */
 	unsigned char	*map;		/* reserved buffer, or NULL */
 	size_t		 map_len;
-	unsigned char	*bounce;	/* SG_BOUNCE bytes, page aligned */
+	bool		 probes;	/* it looks at the contents before the
+					 * copy */
 	struct sg_async	*async;		/* NULL: all commands are waited for */
 };
 
@@ -74,11 +69,11 @@ bool sg_passes(const struct endpoint *, const struct io *,
     const struct scsi_reply *);
 
 /* Put the reason why the command failed for good into the io. */
-void sg_give_up(const struct lane *, struct io *, const struct scsi_reply *);
+void sg_give_up(struct lane *, struct io *, const struct scsi_reply *);
 
-/* The command for an io at lba, with buf; the number of blocks is not set. */
+/* The command for the rest of an io, with buf. */
 struct scsi_command sg_compose(const struct lane *, const struct io *,
-    unsigned char *buf, uint64_t lba);
+    unsigned char *buf);
 
 /* Run it once, and count what users may want to know. */
 void sg_run(const struct lane *, const struct scsi_command *,
@@ -112,13 +107,7 @@ int sg_readback(const struct endpoint *target, struct endpoint *r,
 void sg_note(const struct endpoint *, char *text, size_t room);
 int sg_close(struct endpoint *);
 
-/* Whether an io has a buffer and consists of whole blocks of the disk. */
-bool sg_fits(const struct sg *, const struct io *);
-
-/*
- * Conclude an io by the reply to its last command.  If it did only part of the
- * work, further commands do the rest and are waited for, unless it has failed.
- */
+/* Conclude a command of an io by the reply to it. */
 void sg_end(struct lane *, struct io *, const struct scsi_reply *);
 
 /*

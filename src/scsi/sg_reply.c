@@ -98,14 +98,13 @@ sg_may_be_bad(const struct lane *lane, const struct io *io,
 	const struct sg_lane *l = lane->priv;
 	bool rescue = ep->spec.rescue;
 
-	return io->op == OP_READ && sg->target == NULL && l->bounce != NULL &&
+	return io->op == OP_READ && sg->target == NULL && !l->probes &&
 	    fails_by_itself(r) && (ep->spec.coe || rescue) && !sg->silent &&
 	    !(rescue && r->status == STATUS_TIMEOUT);
 }
 
 struct scsi_command
-sg_compose(const struct lane *lane, const struct io *io, unsigned char *buf,
-    uint64_t lba)
+sg_compose(const struct lane *lane, const struct io *io, unsigned char *buf)
 {
 	const struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
@@ -116,7 +115,8 @@ sg_compose(const struct lane *lane, const struct io *io, unsigned char *buf,
 	c.unmap = c.same && (lane->ep->spec.flags & FLAG_TRIM) != 0 &&
 	    sg->disk.frees_zeros;
 	c.mmap = l->map != NULL && !c.same;
-	c.lba = lba;
+	c.lba = (io->off + io->done) / c.block;
+	c.blocks = (uint32_t)((io->len - io->done) / c.block);
 	c.buf = buf;
 	return c;
 }
@@ -140,15 +140,17 @@ sg_run(const struct lane *lane, const struct scsi_command *c,
 
 /* Whether one block can be read, after retries of transient errors. */
 static bool
-sg_reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
+sg_reads_at(struct lane *lane, const struct io *io, uint64_t lba)
 {
 	struct sg *sg = lane->ep->priv;
-	const struct sg_lane *l = lane->priv;
-	struct scsi_command c = sg_compose(lane, io, l->bounce, lba);
+	struct scsi_command c = sg_compose(lane, io, lane_bounce(lane));
 	struct scsi_reply r = { .result = SCSI_AGAIN };
 	int try;
 
+	c.lba = lba;
 	c.blocks = 1;
+	if (c.buf == NULL)
+		return false;
 	for (try = 0; try <= FEW_TRIES && r.result == SCSI_AGAIN; try++)
 		sg_run(lane, &c, &r);
 	if (r.result == SCSI_CHANGED)
@@ -165,7 +167,7 @@ sg_reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
  * each try takes a timeout.
  */
 static bool
-sg_reads_elsewhere(const struct lane *lane, const struct io *io)
+sg_reads_elsewhere(struct lane *lane, const struct io *io)
 {
 	const struct sg *sg = lane->ep->priv;
 	uint64_t first = io->off / sg->disk.block, lba = sg->good;
@@ -182,7 +184,7 @@ sg_reads_elsewhere(const struct lane *lane, const struct io *io)
 }
 
 void
-sg_give_up(const struct lane *lane, struct io *io, const struct scsi_reply *r)
+sg_give_up(struct lane *lane, struct io *io, const struct scsi_reply *r)
 {
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;

@@ -210,18 +210,23 @@ passes(enum op op)
 	assert_ptr_equal(lane_ended(&lane), &io);
 }
 
-/* Whole blocks, and no more of them than a command can have. */
+/* Whole blocks, in as many commands as it takes. */
 static void
-starts_what_a_command_can_carry(void **state)
+starts_what_commands_can_carry(void **state)
 {
 	(void)state;
 	opened(SOURCE);
-	assert_int_equal(sg()->most, MOST);
+	assert_int_equal(end.cmd.most / BLOCK, MOST);
 	assert_true(starts(OP_READ, 0, MOST * BLOCK));
 	assert_int_equal(target.sent->command.blocks, MOST);
 	lane_service(&lane);
 	assert_int_equal(lane_ended(&lane)->done, MOST * BLOCK);
-	assert_false(starts(OP_READ, 0, (MOST + 1) * BLOCK));
+	assert_true(starts(OP_READ, 0, (MOST + 1) * BLOCK));
+	lane_service(&lane);
+	assert_null(lane_ended(&lane));		/* the last one is under way */
+	assert_int_equal(target.sent->command.blocks, 1);
+	lane_service(&lane);
+	assert_int_equal(lane_ended(&lane)->done, (MOST + 1) * BLOCK);
 	assert_false(starts(OP_READ, 1, BLOCK));
 	sg()->changed = true;
 	assert_false(starts(OP_READ, 0, BLOCK));
@@ -331,7 +336,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(starts_what_a_command_can_carry),
+		cmocka_unit_test(starts_what_commands_can_carry),
 		cmocka_unit_test(keeps_what_was_answered),
 		cmocka_unit_test(counts_writes_that_were_done),
 		cmocka_unit_test(says_that_the_session_is_gone),

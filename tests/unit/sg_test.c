@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../src/scsi/sg.h"
@@ -35,7 +36,6 @@ static struct sg_lane of_lane;
 static struct endpoint end;
 static struct lane lane;
 static struct io io;
-static unsigned char bounce[SG_BOUNCE] __attribute__((aligned(4096)));
 static unsigned char buf[2 * BYTES] __attribute__((aligned(4096)));
 
 static void
@@ -119,11 +119,13 @@ set_up(void **state)
 	sg = (struct sg){ .path = { .fd = -1, .node = SCSI_CARRIED,
 		.carry = carry },
 		.disk = { .blocks = BLOCKS, .block = BLOCK, .same_most = 60 },
-		.how = { .cdb_size = 10, .block = BLOCK }, .most = MOST,
-		.good = NOWHERE };
-	of_lane = (struct sg_lane){ .path = sg.path, .bounce = bounce };
+		.how = { .cdb_size = 10, .block = BLOCK }, .good = NOWHERE };
+	of_lane = (struct sg_lane){ .path = sg.path };
 	end = (struct endpoint){ .be = &sg_backend, .name = "disk",
-		.priv = &sg, .fd = -1, .dir = -1, .layer = -1 };
+		.priv = &sg, .fd = -1, .dir = -1, .layer = -1,
+		.cmd = { .unit = BLOCK, .most = MOST * BLOCK,
+		.zero_most = 60 * BLOCK, .end = BYTES } };
+	free(lane.bounce);
 	lane = (struct lane){ .ep = &end, .halt = -1, .priv = &of_lane };
 	return 0;
 }
@@ -133,7 +135,7 @@ request(enum op op, uint64_t off, size_t len)
 {
 	io = (struct io){ .op = op, .buf = buf, .off = off, .len = len,
 		.bad_off = NOWHERE };
-	sg_transfer(&lane, &io);
+	request_carry_out(&lane, &io);
 }
 
 static void
@@ -183,7 +185,7 @@ reads_parts_of_blocks(void **state)
 	assert_int_equal(disk.largest, 1);
 	reads(100, 4 * BLOCK, 4 * BLOCK);
 	reads(BYTES - 100, 200, 100);
-	sg.most = BLOCKS;
+	end.cmd.most = BYTES;
 	reads(100, BYTES - 200, BYTES - 200);
 	request(OP_WRITE, 1, BLOCK);
 	assert_int_equal(io.err, EINVAL);
@@ -193,12 +195,12 @@ static void
 halves_what_the_host_refuses(void **state)
 {
 	(void)state;
-	sg.most = 64;
+	end.cmd.most = 64 * BLOCK;
 	disk.host = 20;
 	reads(0, 64 * BLOCK, 64 * BLOCK);
-	assert_int_equal(sg.most, 16);
+	assert_int_equal(end.cmd.most, 16 * BLOCK);
 	assert_int_equal(disk.largest, 16);
-	assert_int_equal(sg.shrunk, 2);
+	assert_int_equal(end.cmd.shrunk, 2);
 }
 
 static void
@@ -296,12 +298,12 @@ notes_what_happened(void **state)
 	sg.recovered = 2;
 	notes("2 recovered errors");
 	sg.again = 3;
-	sg.shrunk = 1;
+	end.cmd.shrunk = 1;
 	notes("2 recovered errors");
 	end.spec.loud = true;
 	notes("2 recovered errors; 3 commands retried; the host takes 8 "
 	    "blocks a command");
-	sg.again = sg.shrunk = 0;
+	sg.again = end.cmd.shrunk = 0;
 	sg.indirect = 4;
 	notes("2 recovered errors; 4 commands were not direct "
 	    "(/sys/module/sg/parameters/allow_dio)");
