@@ -65,14 +65,14 @@ struct backend {
 	bool (*prep)(struct lane *, struct io *, struct io_uring_sqe *sqe);
 	bool (*finish)(struct lane *, struct io *, int result);
 	/*
-	 * The same if a library or a driver does it.  start begins a request of
-	 * the next command, up to io->len; false: transfer has to.  pollfd returns one
+	 * The same if a library or a driver does it.  start begins the next
+	 * command, up to io->len; false: transfer has to.  pollfd returns one
 	 * descriptor and the poll(2) events to wait for on behalf of all that
 	 * are pending, or -1; it is called before each wait.  service lets the
 	 * library work, and calls lane_over for each command that has ended;
 	 * conclude then leaves that io as transfer would, or as it was:
-	 * transfer has to do it again.  All are called by
-	 * the thread of the lane.  All NULL: it has no such requests.
+	 * transfer has to do it again.  All are called by the thread of the
+	 * lane.  All NULL: it has no such requests.
 	 */
 	bool (*start)(struct lane *, struct io *);
 	int (*pollfd)(struct lane *, short *events);

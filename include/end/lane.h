@@ -72,6 +72,9 @@ struct lane {			/* one worker's alone */
 	struct profile	*profile;	/* records its requests, or NULL */
 	struct gauge	*gauge;	/* where, see gauge.h */
 	unsigned char	*bounce;	/* see lane_bounce */
+	unsigned	 step;	/* the backend's, 0 at first */
+	bool		 probes;	/* it looks at the contents before the
+					 * copy: see endpoint_probe */
 	struct io	*over, **last;	/* started ones that have ended */
 	const char	*why;	/* attach failed, in words; or NULL */
 };

@@ -8,9 +8,9 @@
  * disk does not name the bad block, so the copy repeats a failed read in
  * smaller parts.
  *
- * A transfer is cut into commands that the disk (MDTS) and the host accept;
- * each page of a scattered buffer is a segment for the host.  If a command is
- * still refused, "most" is halved for all lanes.
+ * Commands are as large as the disk (MDTS) and the host accept; each page of a
+ * scattered buffer is a segment for the host.  If one is still refused, the
+ * limit is halved for all lanes.
  *
  * Nothing reports that the disk has lost power, and with it its cache, so its
  * count of power cycles is compared with the earlier one.  A failed flush is
@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,6 +172,7 @@ nvme_flush_out(const struct nvme *nv, struct nvme_reply *r)
 enum {
 	USUAL = 64 << 10,	/* bytes per command, if unknown */
 	ZEROES = 32 << 20,	/* bytes per Write Zeroes, at most */
+	BYTES = 1 << 30,	/* per command */
 };
 
 static int
@@ -268,8 +270,18 @@ host_most(int dir)
 	return bytes < segments ? bytes : segments;
 }
 
-static void
-set_limits(const struct endpoint *ep, struct nvme *nv)
+/* n bytes, in whole blocks, of which one command has so many at most. */
+static uint32_t
+whole_blocks(const struct nvme *nv, uint64_t n)
+{
+	uint64_t most = MIN((uint64_t)NVME_BLOCKS * nv->disk.block, BYTES);
+
+	n = MIN(n, most);
+	return (uint32_t)(n - n % nv->disk.block);
+}
+
+static struct commands
+nvme_ask_limits(const struct endpoint *ep, const struct nvme *nv)
 {
 	int dir = node_dir(ep);
 	uint64_t most = dir < 0 ? USUAL : host_most(dir);
@@ -280,12 +292,11 @@ set_limits(const struct endpoint *ep, struct nvme *nv)
 		close(dir);
 	if (nv->disk.most > 0 && nv->disk.most < most)
 		most = nv->disk.most;
-	most /= nv->disk.block;
-	nv->most = most == 0 ? 1 : most < NVME_BLOCKS ? (unsigned)most :
-	    NVME_BLOCKS;
-	zeroes = (zeroes < ZEROES ? zeroes : ZEROES) / nv->disk.block;
-	nv->zero_most = !nv->disk.has_zeroes ? 0 : zeroes < NVME_BLOCKS ?
-	    (uint32_t)zeroes : NVME_BLOCKS;
+	return (struct commands){ .unit = nv->disk.block,
+		.end = nv->disk.blocks * nv->disk.block,
+		.most = whole_blocks(nv, MAX(most, nv->disk.block)),
+		.zero_most = !nv->disk.has_zeroes ? 0 :
+		    whole_blocks(nv, MIN(zeroes, ZEROES)) };
 }
 
 /* Refuse a disk that the kernel or the disk itself protects from writes. */
@@ -335,14 +346,13 @@ nvme_open(struct endpoint *ep, bool look, struct fault *f)
 	nv->how = (struct nvme_command){
 		.fua = (ep->spec.flags & FLAG_FUA) != 0,
 		.timeout = ep->spec.timeout * 1000 };
-	set_limits(ep, nv);
+	ep->cmd = nvme_ask_limits(ep, nv);
 	ep->geo.block = ep->geo.io_align = nv->disk.block;
-	ep->geo.size = ep->geo.room = (int64_t)(nv->disk.blocks *
-	    nv->disk.block);
-	ep->geo.io_max = (uint64_t)nv->most * nv->disk.block;
+	ep->geo.size = ep->geo.room = (int64_t)ep->cmd.end;
+	ep->geo.io_max = ep->cmd.most;
 	ep->is.seekable = ep->is.past_cache = true;
 	ep->is.durable = ep->spec.role == TARGET;
-	ep->is.zeroes = ep->spec.role == TARGET && nv->zero_most > 0 &&
+	ep->is.zeroes = ep->spec.role == TARGET && ep->cmd.zero_most > 0 &&
 	    !nv->how.fua;
 	ep->is.wide = nv->by_ring;
 	ep->sync_why = nv->by_ring ? NULL : "the namespace has no ng node";
@@ -350,7 +360,6 @@ nvme_open(struct endpoint *ep, bool look, struct fault *f)
 }
 
 enum {
-	BOUNCE = 64 << 10,	/* bytes, to read parts of blocks */
 	ASKED = 4,		/* places to read, to see whether any can be */
 	OUT_OF_RANGE = 22,	/* status of sg3_utils */
 };
@@ -366,20 +375,6 @@ nvme_start(struct endpoint *ep, int64_t length, struct fault *f)
 	return 0;
 }
 
-static int
-nvme_attach(struct lane *lane)
-{
-	lane->priv = aligned_alloc(PAGE, BOUNCE);
-	return lane->priv == NULL ? ENOMEM : 0;
-}
-
-static int
-nvme_detach(struct lane *lane)
-{
-	free(lane->priv);
-	return 0;
-}
-
 /* --- commands ----------------------------------------------------------- */
 
 static struct nvme_command
@@ -391,6 +386,7 @@ nvme_compose_io(const struct lane *lane, const struct io *io)
 
 	c.op = io->op;
 	c.lba = (io->off + io->done) / nv->disk.block;
+	c.blocks = (uint32_t)((io->len - io->done) / nv->disk.block);
 	c.buf = io->buf + io->done;
 	c.free = io->op == OP_ZERO && (ep->spec.flags & FLAG_TRIM) != 0 &&
 	    nv->disk.frees_zeros;
@@ -401,7 +397,7 @@ nvme_compose_io(const struct lane *lane, const struct io *io)
 }
 
 static bool
-nvme_reads_at(const struct lane *lane, uint64_t lba)
+nvme_reads_at(struct lane *lane, uint64_t lba)
 {
 	const struct nvme *nv = lane->ep->priv;
 	struct nvme_command c = nv->how;
@@ -410,7 +406,9 @@ nvme_reads_at(const struct lane *lane, uint64_t lba)
 	c.op = OP_READ;
 	c.lba = lba;
 	c.blocks = 1;
-	c.buf = lane->priv;
+	c.buf = lane_bounce(lane);
+	if (c.buf == NULL)
+		return false;
 	nvme_run(nv->fd, &nv->disk, &c, &r);
 	return r.result == NVME_DONE;
 }
@@ -420,7 +418,7 @@ nvme_reads_at(const struct lane *lane, uint64_t lba)
  * few that are far apart, but none of those that have just failed.
  */
 static bool
-nvme_reads_elsewhere(const struct lane *lane, const struct io *io)
+nvme_reads_elsewhere(struct lane *lane, const struct io *io)
 {
 	const struct nvme *nv = lane->ep->priv;
 	uint64_t first = io->off / nv->disk.block, lba = nv->good;
@@ -447,7 +445,7 @@ nvme_may_be_bad(const struct lane *lane, const struct io *io,
 	const struct endpoint *ep = lane->ep;
 	const struct nvme *nv = ep->priv;
 
-	return io->op == OP_READ && !nv->reads_back && lane->priv != NULL &&
+	return io->op == OP_READ && !nv->reads_back && !lane->probes &&
 	    !nv->changed && !r->unknown && (ep->spec.coe || ep->spec.rescue) &&
 	    (r->err == 0 || (r->err == EINTR && !ep->spec.rescue));
 }
@@ -471,7 +469,7 @@ nvme_too_large(const struct nvme_reply *r)
 
 /* Put the reason why the command failed for good into the io. */
 static void
-nvme_fail(const struct lane *lane, struct io *io, const struct nvme_reply *r)
+nvme_fail(struct lane *lane, struct io *io, const struct nvme_reply *r)
 {
 	struct nvme *nv = lane->ep->priv;
 	bool medium = r->result == NVME_MEDIUM || r->result == NVME_FREE;
@@ -504,20 +502,6 @@ nvme_fail(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 	}
 }
 
-/* The host refuses a command of n blocks: use half of that in all lanes. */
-static bool
-nvme_shrink(struct nvme *nv, uint32_t n)
-{
-	unsigned half = n / 2;
-
-	if (half == 0 || half < PAGE / nv->disk.block)
-		return false;
-	if (nv->most > half)
-		nv->most = half;
-	nv->shrunk++;
-	return true;
-}
-
 /*
  * Run a command and judge the answer.  A status that suggests another format is
  * believed only if the disk says that it has one.
@@ -545,167 +529,77 @@ nvme_run_retried(const struct lane *lane, const struct nvme_command *c,
  * takes less.
  */
 static bool
-nvme_halve_most(struct nvme *nv, struct nvme_command *c,
-    const struct nvme_reply *r, uint32_t *step)
+nvme_halve(struct lane *lane, struct nvme_command *c,
+    const struct nvme_reply *r)
 {
+	const struct nvme *nv = lane->ep->priv;
 	bool is_free = r->result == NVME_FREE && nv->disk.zeros;
 
 	if (!is_free && (r->result != NVME_SMALLER || c->op == OP_ZERO ||
-	    !nvme_shrink(nv, c->blocks)))
+	    !request_shrink(lane, (size_t)c->blocks * nv->disk.block)))
 		return false;
 	c->blocks /= 2;
 	if (is_free)
-		*step = c->blocks;
+		lane->step = c->blocks;
 	return true;
 }
 
 /*
- * Move c->blocks, or the first of them.  *step is the number of blocks per
- * command on a disk that reports deallocated blocks.  Returns the blocks moved;
- * 0 with an error in the io.
+ * On a disk that reports deallocated blocks, lane->step is the number of blocks
+ * per command, or 0: any.
  */
-static uint32_t
-nvme_move_blocks(const struct lane *lane, struct io *io, struct nvme_command *c,
-    uint32_t *step)
-{
-	struct nvme *nv = lane->ep->priv;
-	uint32_t most = c->op == OP_ZERO ? nv->zero_most : nv->most;
-	struct nvme_wait wait = { .tries = 0 };
-	struct nvme_reply r;
-
-	if (c->blocks > most)
-		c->blocks = most;
-	if (c->blocks > *step)
-		c->blocks = *step;
-	for (;;) {
-		nvme_run_retried(lane, c, &r, &wait);
-		if (r.result == NVME_DONE) {
-			*step = *step < NVME_BLOCKS ? *step * 2 : *step;
-			break;
-		}
-		if (r.result == NVME_FREE && nv->disk.zeros && c->blocks == 1) {
-			memset(c->buf, 0, nv->disk.block);
-			break;
-		}
-		if (nvme_halve_most(nv, c, &r, step) ||
-		    nvme_passes(lane, io, &r, &wait))
-			continue;
-		nvme_fail(lane, io, &r);
-		if (c->op == OP_ZERO && r.unknown)
-			io->err = EOPNOTSUPP;
-		return 0;
-	}
-	if (c->op == OP_READ)
-		nv->good = c->lba;
-	return c->blocks;
-}
-
-/* The rest of an io, in blocks, as far as the disk has them. */
-static uint32_t
-blocks_left(const struct nvme *nv, const struct io *io)
-{
-	uint64_t at = (io->off + io->done) / nv->disk.block;
-	uint64_t n = (io->len - io->done) / nv->disk.block;
-
-	if (n > nv->disk.blocks - at)
-		n = nv->disk.blocks - at;
-	return n < NVME_BLOCKS ? (uint32_t)n : NVME_BLOCKS;
-}
-
-/* Read parts of blocks by way of a bounce buffer. */
-static void
-nvme_read_unaligned(const struct lane *lane, struct io *io, uint32_t *step)
-{
-	const struct nvme *nv = lane->ep->priv;
-	struct nvme_command c = nvme_compose_io(lane, io);
-	uint32_t block = nv->disk.block;
-	size_t skip = (size_t)((io->off + io->done) % block), got;
-
-	c.buf = lane->priv;
-	c.blocks = 1;
-	if (lane->priv == NULL) {
-		io->err = EINVAL;
-		return;
-	}
-	got = (size_t)nvme_move_blocks(lane, io, &c, step) * block;
-	if (io->err != 0)
-		return;
-	got -= skip;
-	if (got > io->len - io->done)
-		got = io->len - io->done;
-	memcpy(io->buf + io->done, (unsigned char *)lane->priv + skip, got);
-	io->done += got;
-}
-
-/*
- * Whether Write Zeroes can do it: whole blocks, and the disk has not refused
- * before.
- */
-static bool
-nvme_zeroable(const struct nvme *nv, const struct io *io)
-{
-	uint32_t block = nv->disk.block;
-
-	return nv->zero_most > 0 && !nv->no_zeroes && io->off % block == 0 &&
-	    io->len % block == 0;
-}
-
 static void
 nvme_transfer(struct lane *lane, struct io *io)
 {
 	struct nvme *nv = lane->ep->priv;
-	uint32_t block = nv->disk.block, step = NVME_BLOCKS;
-	struct nvme_command c;
+	struct nvme_command c = nvme_compose_io(lane, io);
+	struct nvme_wait wait = { .tries = 0 };
+	struct nvme_reply r;
 
-	if (io->op == OP_ZERO && !nvme_zeroable(nv, io))
-		io->err = EOPNOTSUPP;
-	while (io->done < io->len && io->err == 0) {
-		uint64_t at = io->off + io->done;
-
-		if (at / block >= nv->disk.blocks) {
-			io->err = io->op == OP_READ ? 0 : ENOSPC;
+	if (lane->step > 0 && c.blocks > lane->step)
+		c.blocks = lane->step;
+	for (;;) {
+		nvme_run_retried(lane, &c, &r, &wait);
+		if (r.result == NVME_DONE) {
+			lane->step *= lane->step < NVME_BLOCKS ? 2 : 1;
 			break;
 		}
-		if (at % block == 0 && io->len - io->done >= block) {
-			c = nvme_compose_io(lane, io);
-			c.blocks = blocks_left(nv, io);
-			io->done += (size_t)nvme_move_blocks(lane, io, &c,
-			    &step) * block;
-		} else if (io->op == OP_READ) {
-			nvme_read_unaligned(lane, io, &step);
-		} else {
-			io->err = EINVAL;
+		if (r.result == NVME_FREE && nv->disk.zeros && c.blocks == 1) {
+			memset(c.buf, 0, nv->disk.block);
+			break;
 		}
+		if (nvme_halve(lane, &c, &r) ||
+		    nvme_passes(lane, io, &r, &wait))
+			continue;
+		nvme_fail(lane, io, &r);
+		if (c.op == OP_ZERO && r.unknown)
+			io->err = EOPNOTSUPP;
+		return;
 	}
-	if (io->op == OP_ZERO && io->err == EOPNOTSUPP)
-		nv->no_zeroes = true;
+	if (c.op == OP_READ)
+		nv->good = c.lba;
+	io->done += (size_t)c.blocks * nv->disk.block;
 }
 
-/* Runs without a lane, so without a bounce buffer: whole blocks only. */
 static void
 nvme_probe(struct endpoint *ep, struct io *io)
 {
-	struct lane lane = { .ep = ep, .halt = -1 };
+	struct lane lane = { .ep = ep, .halt = -1, .probes = true };
 
 	lane_transfer(&lane, io);
+	free(lane.bounce);
 }
 
 /* --- asynchronous requests ------------------------------------------------ */
 
-/* Only a request that is one command for both disk and host. */
 static bool
 nvme_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	const struct nvme *nv = lane->ep->priv;
 	struct nvme_command c = nvme_compose_io(lane, io);
-	uint32_t block = nv->disk.block;
-	uint64_t n = io->len / block;
 
-	if (io->op == OP_ZERO || io->off % block != 0 || io->len % block != 0 ||
-	    n > nv->most || c.lba >= nv->disk.blocks ||
-	    n > nv->disk.blocks - c.lba || nv->changed)
+	if (nv->changed)
 		return false;
-	c.blocks = (uint32_t)n;
 	nvme_prepare(sqe, nv->fd, &nv->disk, &c);
 	return true;
 }
@@ -821,12 +715,9 @@ nvme_open_readback(const struct endpoint *target, struct endpoint *r,
 	nv->how.fua = true;
 	nv->reads_back = true;
 	nv->good = NOWHERE;
-	nv->most = of->most;
 	nv->fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
 	r->be = &nvme_backend;
 	r->priv = nv;
-	r->geo.io_align = nv->disk.block;
-	r->geo.size = target->geo.size;
 	if (nv->fd >= 0)
 		return nvme_try_fua(r, f);
 	fault_errno(f, errno, "%s: opening it to read it back", target->name);
@@ -845,16 +736,15 @@ nvme_note(const struct endpoint *ep, char *text, size_t room)
 		return;
 	if (nv->again > 0)
 		n = snprintf(text, room, "%u commands retried", nv->again);
-	if (nv->shrunk > 0)
+	if (ep->cmd.shrunk > 0)
 		snprintf(text + n, room - (size_t)n, "%sthe host takes %u "
-		    "blocks a command", n > 0 ? "; " : "", nv->most);
+		    "blocks a command", n > 0 ? "; " : "", ep->cmd.most /
+		    ep->cmd.unit);
 }
 
 const struct backend nvme_backend = {
 	.open = nvme_open,
 	.prepare = nvme_start,
-	.attach = nvme_attach,
-	.detach = nvme_detach,
 	.transfer = nvme_transfer,
 	.prep = nvme_prep,
 	.finish = nvme_finish,

@@ -118,19 +118,16 @@ struct nvme {			/* priv of the endpoint */
 	bool		 by_ring;	/* io_uring: an ng node */
 	struct nvme_disk disk;
 	struct nvme_command how;	/* template of all commands */
-	uint32_t	 zero_most;	/* blocks per Write Zeroes; 0: none */
 	bool		 reads_back;
 	bool		 powered;	/* power is valid: */
 	struct nvme_power power;
-	atomic_uint	 most;		/* blocks per command */
-	atomic_bool	 no_zeroes;	/* the disk refuses Write Zeroes */
 	atomic_bool	 changed;	/* send no more commands */
 	atomic_bool	 away;		/* waited for a path in vain */
 	atomic_bool	 unflushed;	/* a flush has failed, for this
 					 * reason: */
 	char		 why[132];
 	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
-	atomic_uint	 again, shrunk;	/* counts */
+	atomic_uint	 again;		/* commands that were repeated */
 };
 
 /*

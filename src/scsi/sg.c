@@ -2,8 +2,9 @@
  * SCSI disks by their commands: sg and bsg nodes, and block nodes with the word
  * sgio.
  *
- * Commands are as large as the disk (VPD B0h) and the host accept.  The limit of
- * the host is found by trying: one refused as too large halves it for all lanes.
+ * Commands are as large as the disk (VPD B0h) and the host accept.  The limit
+ * of the host is found by trying: one that is refused as too large halves it
+ * for all lanes.
  *
  * Zeros are made by WRITE SAME (16), if the disk says how many blocks it may
  * cover (VPD B0h): one block is sent for all of them.
@@ -611,8 +612,9 @@ sg_probe(struct endpoint *ep, struct io *io)
 {
 	struct sg *sg = ep->priv;
 	unsigned indirect = sg->indirect;
-	struct sg_lane l = { .path = sg->path, .probes = true };
-	struct lane lane = { .ep = ep, .halt = -1, .priv = &l };
+	struct sg_lane l = { .path = sg->path };
+	struct lane lane = { .ep = ep, .halt = -1, .priv = &l,
+		.probes = true };
 
 	lane_transfer(&lane, io);
 	free(lane.bounce);

@@ -50,8 +50,6 @@ struct sg_lane {		/* priv of a lane */
 	struct scsi_path path;		/* for commands that are waited for */
 	unsigned char	*map;		/* reserved buffer, or NULL */
 	size_t		 map_len;
-	bool		 probes;	/* it looks at the contents before the
-					 * copy */
 	struct sg_async	*async;		/* NULL: all commands are waited for */
 };
 

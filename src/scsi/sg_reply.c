@@ -95,10 +95,9 @@ sg_may_be_bad(const struct lane *lane, const struct io *io,
 {
 	const struct endpoint *ep = lane->ep;
 	const struct sg *sg = ep->priv;
-	const struct sg_lane *l = lane->priv;
 	bool rescue = ep->spec.rescue;
 
-	return io->op == OP_READ && sg->target == NULL && !l->probes &&
+	return io->op == OP_READ && sg->target == NULL && !lane->probes &&
 	    fails_by_itself(r) && (ep->spec.coe || rescue) && !sg->silent &&
 	    !(rescue && r->status == STATUS_TIMEOUT);
 }

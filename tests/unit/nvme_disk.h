@@ -198,11 +198,13 @@ set_up(void **state)
 	memset(&disk, 0, sizeof(disk));
 	for (i = 0; i < sizeof(disk.bytes); i++)
 		disk.bytes[i] = (unsigned char)(i / BLOCK + 1);
-	nvme = (struct nvme){ .fd = -1, .good = NOWHERE, .most = 16,
-		.zero_most = 16, .how.timeout = 1000,
+	nvme = (struct nvme){ .fd = -1, .good = NOWHERE,
+		.how.timeout = 1000,
 		.disk = { .nsid = 1, .blocks = BLOCKS, .block = BLOCK } };
 	end = (struct endpoint){ .be = &nvme_backend, .priv = &nvme,
-		.name = "it", .lim.end = UINT64_MAX, .fd = -1, .dir = -1 };
+		.name = "it", .lim.end = UINT64_MAX, .fd = -1, .dir = -1,
+		.cmd = { .unit = BLOCK, .most = 16 * BLOCK,
+		.zero_most = 16 * BLOCK, .end = BLOCKS * BLOCK } };
 	end.geo.size = BLOCKS * BLOCK;
 	return lane_attach(&lane, &end, 0, -1);
 }
