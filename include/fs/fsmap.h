@@ -5,7 +5,7 @@
  * It is read block by block through a function of the caller.  It is never
  * mounted or written.  Every number is checked before use, and what cannot be
  * read counts as used.  Supported: ext2/3/4, XFS, btrfs, NTFS, FAT12/16/32,
- * exFAT, swap.
+ * exFAT, swap; and what has volumes with file systems of their own: LVM2.
  */
 #ifndef PARDD_FSMAP_H
 #define PARDD_FSMAP_H
@@ -55,6 +55,19 @@ struct fs_extents {		/* sorted, disjoint, not empty */
 				 * memory */
 };
 
+struct fs_piece {		/* of a volume; bytes */
+	uint64_t at, len;	/* this range of it */
+	uint64_t off;		/* lies here on what it is part of */
+};
+
+struct fs_volume {		/* may have a file system */
+	char	 name[260];	/* "vg0/root", as it is on the disk; or "" */
+	char	 reason[128];	/* why it cannot be looked into; or "" */
+	struct fs_piece *piece;	/* in order, without gaps; unless "reason" */
+	size_t	 n;
+	uint64_t length;	/* bytes */
+};
+
 struct fs_map {
 	char	 type[16];	/* as blkid(8) has it; vfat: any FAT; or "" */
 	char	 label[128];	/* as it is on the disk, or "" */
@@ -67,6 +80,9 @@ struct fs_map {
 	 */
 	struct fs_extents free;
 	struct fs_extents meta;	/* as requested by FS_META, FS_DEEP */
+	struct fs_volume *volume;	/* what lies in it, of several */
+	size_t	 volumes;
+	uint32_t stamp;		/* differs when these have changed */
 	uint64_t end;		/* first byte behind it; 0: not known */
 	uint64_t used, free_bytes;	/* add up to the length of the
 					 * partition */

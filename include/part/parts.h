@@ -110,6 +110,9 @@ int parts_limit(struct endpoint *, int64_t number, struct fault *f);
 void parts_volume(struct endpoint *, uint64_t off, uint64_t length,
     struct volume *to);
 
+/* The same for a file in memory, which need have only its ends. */
+void parts_contents(int fd, uint64_t length, struct volume *to);
+
 /*
  * Find the signatures in a range, of the whole disk and of its partitions.
  * Returns their number; *sign is malloc'ed, the caller frees it.

@@ -21,11 +21,17 @@ enum treated {
 	TREATED_ORDERED,	/* free space comes last */
 };
 
-struct used_fs {		/* a partition, or the whole source */
+struct used_fs {		/* a partition, the whole source, or what lies
+				 * in one of these: a volume */
 	unsigned partition;	/* its number; 0: the whole source */
-	uint64_t off, length;	/* bytes of the source */
+	uint64_t off, length;	/* bytes of the source; a volume begins there */
 	char	 type[32];	/* as blkid(8) has it; "": unknown */
 	char	 label[128];	/* as it is on the disk, or "" */
+	char	 volume[260];	/* "vg0/root", if it is a volume; or "" */
+	size_t	 within;	/* what it is a volume of: one more than that
+				 * one's place in the list, before it; or 0 */
+	struct fs_piece *piece;	/* where it lies there */
+	size_t	 pieces;
 	uint64_t used, free;	/* bytes, by its own account */
 	enum fs_state state;
 	enum treated treated;
@@ -38,13 +44,15 @@ struct used_list {		/* ranges in bytes of the source */
 };
 
 struct used {
-	struct used_fs *fs;	/* in order of position */
+	struct used_fs *fs;	/* in order of position; volumes follow what
+				 * they lie in */
 	size_t	 n, room;
 	struct used_list free;	/* left out, or read last */
 	struct used_list meta;	/* used=meta: read first */
 	uint64_t bytes_free;	/* sum of "free" */
 	size_t	 frees;		/* file systems with free ranges */
 	uint64_t length;	/* bytes examined */
+	uint64_t stamp;		/* differs when volumes have changed */
 	bool	 leaves;	/* "free" is left out */
 	bool	 masks;		/* "free" is read, but zeroed */
 	bool	 unchecked;	/* by a block map without digests */

@@ -121,6 +121,7 @@ static const struct kind {
 	{ "exfat", fs_read_exfat, fs_names_exfat },
 	{ "swap", fs_read_swap, NULL },
 	{ "swsuspend", fs_read_swap, NULL },
+	{ "LVM2_member", fs_read_lvm, NULL },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
@@ -194,6 +195,15 @@ read_map(struct fs_io *io, const char *type)
 		fs_doubt(io, FS_DAMAGED, "it is not what its signature says");
 }
 
+static void
+fs_volumes_free(struct fs_map *m)
+{
+	while (m->volumes > 0)
+		free(m->volume[--m->volumes].piece);
+	free(m->volume);
+	m->volume = NULL;
+}
+
 int
 fs_map_read(const char *type, const struct fs_source *src, unsigned how,
     struct fs_map *m)
@@ -205,6 +215,8 @@ fs_map_read(const char *type, const struct fs_source *src, unsigned how,
 	read_map(&io, type);
 	if (io.whole && fs_exact(&io))
 		m->free.n = 0;
+	if (io.whole)
+		fs_volumes_free(m);
 	fs_settle(&io);
 	if ((how & (FS_META | FS_DEEP)) == 0)
 		m->meta.n = 0;
@@ -214,6 +226,7 @@ fs_map_read(const char *type, const struct fs_source *src, unsigned how,
 void
 fs_map_free(struct fs_map *m)
 {
+	fs_volumes_free(m);
 	free(m->free.at);
 	free(m->meta.at);
 	m->free = m->meta = (struct fs_extents){ .at = NULL };

@@ -99,7 +99,32 @@ fs_power_of_two(uint64_t n)
 	return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* By nibbles: the table is const, and needs no initialisation. */
+/* By nibbles: the tables are const, and need no initialisation. */
+static uint32_t
+fs_crc(const uint32_t table[16], uint32_t crc, const unsigned char *p,
+    size_t len)
+{
+	for (; len > 0; len--) {
+		crc ^= *p++;
+		crc = table[crc & 15] ^ crc >> 4;
+		crc = table[crc & 15] ^ crc >> 4;
+	}
+	return crc;
+}
+
+uint32_t
+fs_crc32(uint32_t crc, const void *buf, size_t len)
+{
+	static const uint32_t table[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+		0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+		0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
+
+	return fs_crc(table, crc, buf, len);
+}
+
 uint32_t
 fs_crc32c(uint32_t crc, const void *buf, size_t len)
 {
@@ -109,14 +134,8 @@ fs_crc32c(uint32_t crc, const void *buf, size_t len)
 		0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
 		0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
 	};
-	const unsigned char *p = buf;
 
-	for (; len > 0; len--) {
-		crc ^= *p++;
-		crc = table[crc & 15] ^ crc >> 4;
-		crc = table[crc & 15] ^ crc >> 4;
-	}
-	return crc;
+	return fs_crc(table, crc, buf, len);
 }
 
 /* ------------------------------------------------------------- extents */

@@ -114,6 +114,9 @@ bool fs_by_copy(const struct fs_io *);
 /* Whether only proof counts. */
 bool fs_exact(const struct fs_io *);
 
+/* CRC-32 of zlib, without the inversions. */
+uint32_t fs_crc32(uint32_t crc, const void *, size_t);
+
 /* CRC-32C (Castagnoli, reflected), without the final inversion. */
 uint32_t fs_crc32c(uint32_t crc, const void *, size_t);
 
@@ -137,6 +140,7 @@ bool fs_read_btrfs(struct fs_io *);
 bool fs_read_ntfs(struct fs_io *);
 bool fs_read_fat(struct fs_io *);
 bool fs_read_exfat(struct fs_io *);
+bool fs_read_lvm(struct fs_io *);
 
 /* Room for names, which fs_names_free frees; false: no memory. */
 bool fs_names_open(struct fs_io *, struct fs_names *);

@@ -74,6 +74,37 @@ is_node(dev_t node, void *arg)
 	return node == *(const dev_t *)arg;
 }
 
+static int idle_node(const struct range *, dev_t, const char *name);
+
+struct holders {
+	const struct range *r;
+	size_t	 n;
+};
+
+/* Check a device of the device mapper that lies on a node. */
+static int
+idle_holder(const struct disk *d, uint64_t start, int err, void *arg)
+{
+	struct holders *h = arg;
+
+	(void)start;
+	if (err != 0)
+		return idle_busy(h->r, "what uses it cannot be looked up");
+	h->n++;
+	return idle_node(h->r, d->node, d->name);
+}
+
+/* Whether it is claimed only by the device mapper, for nobody. */
+static bool
+idle_mapped(const struct range *r, dev_t node)
+{
+	const struct stack_place place = { .dev = node, .to = UINT64_MAX };
+	struct holders h = { .r = r };
+
+	r->why[0] = '\0';
+	return stack_holders(&place, 0, idle_holder, &h) == 0 && h.n > 0;
+}
+
 /* Check a node on which the range lies. */
 static int
 idle_node(const struct range *r, dev_t node, const char *name)
@@ -91,7 +122,9 @@ idle_node(const struct range *r, dev_t node, const char *name)
 		    "whether it is mounted cannot be looked up");
 	if (usage_of_locked(is_node, &node, &use))
 		return idle_busy(r, "%.64s is on it", use.by);
-	return idle_unclaimed(node, name) ? 0 : idle_busy(r, "it is in use");
+	if (idle_unclaimed(node, name) || idle_mapped(r, node))
+		return 0;
+	return r->why[0] != '\0' ? -1 : idle_busy(r, "it is in use");
 }
 
 /*

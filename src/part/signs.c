@@ -134,27 +134,19 @@ volume_measure(struct volume *v)
 		v->size = 0;
 }
 
-void
-parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
+/* Identify what a range of a view has. */
+static void
+volume_identify(const struct view *v, uint64_t off, uint64_t length,
     struct volume *to)
 {
 	struct sign sign[AREA_SIGNS];
 	struct signs s = { .sign = sign, .room = AREA_SIGNS, .from = off,
 		.to = UINT64_MAX };
-	struct view v;
 	size_t i = 0;
 
-	*to = (struct volume){ .type = "" };
-	if (!parts_possible(ep))
-		return;
-	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
-		to->read = view_fill_ends(&v, off, length, EDGE) == 0;
-		probe_area(&v, off, length, parts_sector_of(&v), false, &s);
-		/* a shorter end leaves zeros after its last byte */
-		to->read &= pread(v.fd, to->head, sizeof(to->head),
-		    (off_t)off) > 0;
-	}
-	view_close(&v);
+	probe_area(v, off, length, parts_sector_of(v), false, &s);
+	/* a shorter end leaves zeros after its last byte */
+	to->read &= pread(v->fd, to->head, sizeof(to->head), (off_t)off) > 0;
 	to->signs = s.n;
 	if (s.n > 0)
 		signs_keep_text(to->first, sizeof(to->first), sign[0].type);
@@ -186,6 +178,32 @@ note_old_table(const struct view *v, struct signs *s)
 		signs_keep_text(s->sign[s->n++].type, sizeof(s->sign->type),
 		    amiga ? "amiga" : "bsd");
 	}
+}
+
+void
+parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
+    struct volume *to)
+{
+	struct view v;
+
+	*to = (struct volume){ .type = "" };
+	if (!parts_possible(ep))
+		return;
+	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
+		to->read = view_fill_ends(&v, off, length, EDGE) == 0;
+		volume_identify(&v, off, length, to);
+	}
+	view_close(&v);
+}
+
+void
+parts_contents(int fd, uint64_t length, struct volume *to)
+{
+	const struct view v = { .fd = fd, .from = -1, .size = length,
+		.sector = SECTOR };
+
+	*to = (struct volume){ .read = true };
+	volume_identify(&v, 0, length, to);
 }
 
 size_t

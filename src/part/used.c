@@ -141,14 +141,11 @@ used_possible(const struct plan *p, struct fault *f)
 static size_t
 count_frees(const struct used *u)
 {
-	size_t i, k, n = 0;
+	size_t i, n = 0;
 
-	for (i = k = 0; i < u->n; i++) {
-		while (k < u->free.n && u->free.seg[k].off < u->fs[i].off)
-			k++;
-		n += k < u->free.n && u->free.seg[k].off <
-		    u->fs[i].off + u->fs[i].length;
-	}
+	for (i = 0; i < u->n; i++)
+		n += u->fs[i].free > 0 &&
+		    used_has(u, &u->fs[i], u->free.seg, u->free.n);
 	return n;
 }
 
@@ -277,6 +274,8 @@ used_make(struct used *u, struct plan *p, const struct bmap *m,
 void
 used_free(struct used *u)
 {
+	while (u->n > 0)
+		free(u->fs[--u->n].piece);
 	free(u->fs);
 	free(u->free.seg);
 	free(u->meta.seg);
@@ -365,10 +364,11 @@ used_order_anew(const struct plan *p, struct map *map)
 static const struct used_fs *
 fs_at(const struct used *u, uint64_t off)
 {
+	const struct seg s = { off, 1, OUTSIDE };
 	size_t i;
 
-	for (i = 0; i + 1 < u->n; i++)
-		if (off < u->fs[i].off + u->fs[i].length)
+	for (i = u->n - 1; i > 0; i--)		/* volumes come last */
+		if (used_has(u, &u->fs[i], &s, 1))
 			break;
 	return &u->fs[i];
 }
@@ -414,6 +414,8 @@ used_kept(const struct plan *p, struct fault *f)
 	    p->used->free.n == 0)
 		return 0;
 	err = used_look(&now, p, 0, NULL);
+	if (err == 0 && now.stamp != p->used->stamp)
+		now.free.n = 0;
 	s = err == 0 ? used_list_uncovered(&p->used->free, &now.free) : NULL;
 	if (err != 0)
 		fault_errno(f, err, "%s: finding out what is used",
@@ -438,8 +440,13 @@ used_name(char *to, size_t room, const struct used_fs *fs)
 		    fs->label);
 	else if (fs->type[0] != '\0')
 		snprintf(what, sizeof(what), " (%s)", fs->type);
-	if (fs->partition > 0)
+	if (fs->partition > 0 && fs->volume[0] != '\0')
+		snprintf(to, room, "partition %u: %s%s", fs->partition,
+		    fs->volume, what);
+	else if (fs->partition > 0)
 		snprintf(to, room, "partition %u%s", fs->partition, what);
+	else if (fs->volume[0] != '\0')
+		snprintf(to, room, "%s%s", fs->volume, what);
 	else
 		snprintf(to, room, "the file system%s", what);
 	return to;

@@ -37,7 +37,7 @@ used_list_add(struct used_list *l, uint64_t off, uint64_t end)
 	struct seg *last = l->n > 0 ? &l->seg[l->n - 1] : NULL, *more;
 	size_t room = l->room * 2 + 64;
 
-	if (last != NULL)
+	if (last != NULL && off >= last->off)
 		off = MAX(off, last->off + last->len);
 	if (off >= end)
 		return 0;
@@ -54,6 +54,26 @@ used_list_add(struct used_list *l, uint64_t off, uint64_t end)
 	}
 	l->seg[l->n++] = (struct seg){ off, end - off, OUTSIDE };
 	return 0;
+}
+
+static int
+used_list_order(const void *a, const void *b)
+{
+	const struct seg *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+void
+used_list_sort(struct used_list *l)
+{
+	size_t i, n = l->n;
+
+	if (n > 1)
+		qsort(l->seg, n, sizeof(*l->seg), used_list_order);
+	for (i = l->n = 0; i < n; i++)		/* there is room */
+		(void)used_list_add(l, l->seg[i].off, l->seg[i].off +
+		    l->seg[i].len);
 }
 
 int
@@ -236,7 +256,7 @@ used_undivided(struct used_fs *fs, struct look *l)
 {
 	unsigned char mbr[MBR];
 
-	if (look_read(l, 0, mbr, MBR) != 0)
+	if (used_read(l, 0, mbr, MBR) != 0)
 		return used_whole(fs, "its first sector cannot be read");
 	return !has_table(mbr) ? 0 :
 	    used_whole(fs, "its first sector has a partition table, too");
@@ -254,7 +274,7 @@ used_uncovered(struct used_fs *fs, struct look *l, const struct fs_map *m)
 	size_t i;
 
 	if (fs->length >= AVB_FOOTER) {
-		if (look_read(l, fs->length - AVB_FOOTER, b, AVB_FOOTER) != 0)
+		if (used_read(l, fs->length - AVB_FOOTER, b, AVB_FOOTER) != 0)
 			return used_whole(fs, "its end cannot be read");
 		if (memcmp(b, "AVBf", 4) == 0)
 			return used_whole(fs, "its free blocks have digests, "
@@ -263,7 +283,7 @@ used_uncovered(struct used_fs *fs, struct look *l, const struct fs_map *m)
 	if (m->end == 0 || m->end > fs->length ||
 	    fs->length - m->end < TREE_UNIT)
 		return 0;
-	if (look_read(l, m->end, b, TREE_UNIT) != 0)
+	if (used_read(l, m->end, b, TREE_UNIT) != 0)
 		return used_whole(fs, "what is behind it cannot be read");
 	for (i = 0; i < TREE_UNIT; i++)
 		if (b[i] != 0)
@@ -277,17 +297,23 @@ static int
 used_take_free(struct used *u, const struct plan *p, const struct used_fs *fs,
     const struct fs_map *m)
 {
-	const struct fs_extent *x = m->free.at, *end = x + m->free.n;
+	const struct fs_extent *x, *end = m->free.at + m->free.n;
+	uint64_t off, at, n;
 	int err = 0;
 
-	for (; x < end && err == 0; x++)
-		err = used_list_free(&u->free, p, fs->off + x->off,
-		    fs->off + x->off + x->len);
-	x = m->meta.at;
-	end = x + m->meta.n;
-	for (; x < end && err == 0; x++)
-		err = used_list_add(&u->meta, fs->off + x->off,
-		    fs->off + x->off + x->len);
+	for (x = m->free.at; x < end; x++)
+		for (off = 0; off < x->len && err == 0; off += n) {
+			n = x->len - off;
+			at = used_place(u, fs, x->off + off, &n);
+			err = used_list_free(&u->free, p, at, at + n);
+		}
+	end = m->meta.at + m->meta.n;
+	for (x = m->meta.at; x < end; x++)
+		for (off = 0; off < x->len && err == 0; off += n) {
+			n = x->len - off;
+			at = used_place(u, fs, x->off + off, &n);
+			err = used_list_add(&u->meta, at, at + n);
+		}
 	return err;
 }
 
@@ -296,29 +322,30 @@ static bool
 used_proven(struct used_fs *fs, const struct used *u, struct look *l,
     struct fs_map *m, int *err)
 {
-	struct fs_source source = { .read = look_read, .arg = l,
+	struct fs_source source = { .read = used_read, .arg = l,
 		.length = fs->length };
 	struct volume v;
 
-	parts_volume(l->p->src, fs->off, fs->length, &v);
+	used_identify(l, &v);
 	strlcpy(fs->type, v.type, sizeof(fs->type));
 	strlcpy(fs->label, v.label, sizeof(fs->label));
-	if (used_placed(fs, u, l->p) != 0)
+	if (fs->within == 0 && used_placed(fs, u, l->p) != 0)
 		return false;
 	*err = fs_map_read(v.type, &source, l->how, m);
 	return *err == 0 && used_convinced(fs, m, &v) == 0 &&
 	    used_undivided(fs, l) == 0 && used_uncovered(fs, l, m) == 0 &&
-	    used_idle(fs, l->p->src) == 0;
+	    (fs->within > 0 || used_idle(fs, l->p->src) == 0);
 }
 
 /* Whether it can at least show what to read first; this need not be true. */
 static bool
 used_guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 {
-	struct fs_source source = { .read = look_read, .arg = l,
+	struct fs_source source = { .read = used_read, .arg = l,
 		.length = fs->length };
 
-	if (fs->off + fs->length > (uint64_t)l->p->src->geo.size) {
+	if (fs->within == 0 &&
+	    fs->off + fs->length > (uint64_t)l->p->src->geo.size) {
 		used_whole(fs, "it goes beyond the end of %s",
 		    l->p->src->name);
 		return false;
@@ -333,17 +360,23 @@ used_guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 	return m->state != FS_UNKNOWN;
 }
 
-/* Judge one of them.  Returns 0 or ENOMEM. */
+/* Judge one of them, and add its volumes.  Returns 0 or an errno value. */
 static int
-used_judge(struct used *u, struct used_fs *fs, struct look *l)
+used_judge(struct used *u, size_t i, struct look *l)
 {
+	struct used_fs *fs = &u->fs[i];
 	struct fs_map m = { .type = "" };
 	int err = 0;
 
-	l->base = fs->off;
+	l->u = u;
+	l->fs = fs;
 	if ((l->how & FS_ORDER) != 0 ? used_guessed(fs, l, &m, &err) :
-	    used_proven(fs, u, l, &m, &err))
+	    used_proven(fs, u, l, &m, &err)) {
 		err = used_take_free(u, l->p, fs, &m);
+		u->stamp = u->stamp * 31 + m.stamp;
+		if (err == 0)
+			err = used_add_volumes(u, i, &m);
+	}
 	fs_map_free(&m);
 	return err;
 }
@@ -356,24 +389,6 @@ enum {
 	GPT_OTHER = 32,		/* the block of the other header */
 	GPT_SUM = 88, SUM = 4,	/* the CRC-32 of the entries */
 };
-
-static int
-used_add(struct used *u, unsigned partition, uint64_t off, uint64_t length)
-{
-	size_t room = u->room * 2 + 8;
-	struct used_fs *more;
-
-	if (u->n == u->room) {
-		more = reallocarray(u->fs, room, sizeof(*more));
-		if (more == NULL)
-			return ENOMEM;
-		u->fs = more;
-		u->room = room;
-	}
-	u->fs[u->n++] = (struct used_fs){ .partition = partition,
-		.off = off, .length = length, .state = FS_UNKNOWN };
-	return 0;
-}
 
 /* Add the one partition that the source is limited to. */
 static int
@@ -630,6 +645,23 @@ used_survey_parts(struct used *u, struct look *l)
 	return err;
 }
 
+/* The same for a tree in a volume. */
+static void
+doubt_volumes(struct used *u)
+{
+	size_t i, k;
+
+	for (i = 0; i < u->n; i++) {
+		if (u->fs[i].within == 0 ||
+		    strcmp(u->fs[i].type, "DM_verity_hash") != 0)
+			continue;
+		u->free.n = 0;
+		for (k = 0; k < u->n; k++)
+			used_whole(&u->fs[k], "%s may have digests of its free "
+			    "blocks (dm-verity)", u->fs[i].volume);
+	}
+}
+
 int
 used_look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 {
@@ -642,7 +674,10 @@ used_look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 	err = used_survey_parts(u, &l);
 	for (i = 0; i < u->n && err == 0; i++)
 		if (u->fs[i].treated != TREATED_WHOLE)
-			err = used_judge(u, &u->fs[i], &l);
+			err = used_judge(u, i, &l);
 	look_close(&l);
+	used_list_sort(&u->free);
+	used_list_sort(&u->meta);
+	doubt_volumes(u);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include "end/endpoint.h"
 #include "map/map.h"
 #include "part/damage.h"
+#include "part/parts.h"
 #include "part/used.h"
 #include "plan/plan.h"
 
@@ -30,6 +31,8 @@ struct look {
 	unsigned	 how;	/* enum fs_how */
 	struct lane	 lane;
 	uint64_t	 base;	/* byte of the source where it begins */
+	const struct used *u;	/* for used_read: */
+	const struct used_fs *fs;	/* what is read, of that */
 	unsigned char	*buf;	/* ROOM bytes, aligned */
 	struct map	*known;	/* ranges read, or unreadable; or NULL */
 	bool		 target;	/* that can be read: */
@@ -55,16 +58,47 @@ int look_read(void *arg, uint64_t off, void *buf, size_t len);
 bool look_lost(const struct look *, uint64_t off, uint64_t len);
 
 /*
- * Judging the file systems of a source.
+ * What lies in pieces.
  */
+
+enum { LEVELS_MOST = 6 };	/* of volumes in volumes */
+
+/* Add a partition, or a volume.  Returns 0 or ENOMEM. */
+int used_add(struct used *, unsigned partition, uint64_t off, uint64_t length);
+
+/*
+ * Add the volumes of a file system map behind what they lie in.  Returns 0 or
+ * an errno value.
+ */
+int used_add_volumes(struct used *, size_t within, struct fs_map *);
+
+/*
+ * Where a byte lies on the source; *len becomes what lies there as a piece, at
+ * most.
+ */
+uint64_t used_place(const struct used *, const struct used_fs *, uint64_t off,
+    uint64_t *len);
+
+/* Whether it has bytes of these ranges, n of them in order, of the source. */
+bool used_has(const struct used *, const struct used_fs *, const struct seg *,
+    size_t n);
+
+/* As look_read, of ->fs. */
+int used_read(void *arg, uint64_t off, void *buf, size_t len);
+
+/* Identify ->fs by its signatures: as parts_volume. */
+void used_identify(struct look *, struct volume *to);
 
 /*
  * Lists of ranges for used.c and its sister files.
  */
 
+/* Sort a list that was not added to in order. */
+void used_list_sort(struct used_list *);
+
 /*
- * Append the part of a range after the last, joining them if they adjoin.
- * Returns 0 or ENOMEM.
+ * Append the part of a range after the last, joining them if they adjoin; or a
+ * range before that, to be sorted.  Returns 0 or ENOMEM.
  */
 int used_list_add(struct used_list *, uint64_t off, uint64_t end);
 

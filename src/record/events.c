@@ -208,7 +208,8 @@ file_system(const struct used_fs *fs)
 		[TREATED_WHOLE] = "whole", [TREATED_ORDERED] = "ordered" };
 	bool known = fs->used + fs->free > 0;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, "
+	    "s:o}", "volume", value_known(fs->volume),
 	    "partition", value_amount(fs->partition > 0 ?
 	    (int64_t)fs->partition : -1),
 	    "offset", value_count(fs->off), "length", value_count(fs->length),

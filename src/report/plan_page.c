@@ -113,15 +113,20 @@ changed_put(const struct sheet *s, const struct plan *p)
 		    p->opts->bitmap : p->opts->since, p->opts->base);
 }
 
-/* Add "2 ext4 "root" 137 MB of 2.1 GB", or why it is copied as a whole. */
+/*
+ * Add "2 ext4 "root" 137 MB of 2.1 GB", "vg0/root ext4 ...", or why it is
+ * copied as a whole.
+ */
 static void
 list_used(struct list *l, const struct used_fs *fs)
 {
-	char used[32], length[32], name[160] = "", number[16] = "";
+	char used[32], length[32], name[160] = "", number[280] = "";
 
 	if (fs->label[0] != '\0')
 		snprintf(name, sizeof(name), " \"%s\"", fs->label);
-	if (fs->partition > 0)
+	if (fs->volume[0] != '\0')
+		snprintf(number, sizeof(number), "%s ", fs->volume);
+	else if (fs->partition > 0)
 		snprintf(number, sizeof(number), "%u ", fs->partition);
 	number_si(length, sizeof(length), (double)fs->length);
 	if (fs->treated == TREATED_WHOLE)

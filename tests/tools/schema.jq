@@ -103,6 +103,7 @@ def area_rules: {
 
 def fs_rules: {
 	partition: (.partition | maybe(count and . > 0)),
+	volume: (.volume | maybe(text)),
 	offset: (.offset | count), length: (.length | count and . > 0),
 	type: (.type | maybe(text)), label: (.label | maybe(text)),
 	used: (.used | maybe(count)), free: (.free | maybe(count)),

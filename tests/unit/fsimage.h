@@ -197,7 +197,7 @@ image_fails(uint64_t off, uint64_t len)
 
 	image_read(0);
 	whole = map;
-	map.free = map.meta = (struct fs_extents){ .at = NULL };
+	map = (struct fs_map){ .state = FS_CLEAN };
 	hits(off, len, "", false);
 	all = names;
 	names = (struct fs_names){ .n = 0 };

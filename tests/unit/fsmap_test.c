@@ -412,7 +412,7 @@ nothing_there(void **state)
 		assert_int_equal(m.free.n, 0);
 		assert_int_equal(m.used, lengths[i]);
 		fs_map_free(&m);
-		assert_int_equal(fs_map_read("LVM2_member", &src, 0, &m), 0);
+		assert_int_equal(fs_map_read("zfs_member", &src, 0, &m), 0);
 		assert_int_equal(m.state, FS_UNKNOWN);
 		assert_int_equal(m.used, lengths[i]);
 		assert_int_equal(m.reads, 0);

@@ -418,11 +418,14 @@ counts_once_what_overlaps(void **state)
 	assert_int_equal(u.bytes_free, (PAGES - 1) * PAGE);
 	assert_int_equal(used_list_add(&l, 10, 30), 0);
 	assert_int_equal(used_list_add(&l, 5, 30), 0);
+	assert_int_equal(used_list_add(&l, 8, 30), 0);
+	used_list_sort(&l);
 	assert_int_equal(l.n, 1);
+	assert_int_equal(l.seg[0].off, 5);
 	assert_int_equal(used_list_add(&l, 20, 31), 0);
 	assert_int_equal(used_list_add(&l, 40, 50), 0);
 	assert_int_equal(l.n, 2);
-	assert_int_equal(l.seg[0].len, 21);
+	assert_int_equal(l.seg[0].len, 26);
 	assert_int_equal(l.seg[1].off, 40);
 	free(l.seg);
 }

@@ -1,0 +1,201 @@
+/*
+ * Volumes: what lies in a partition, perhaps in pieces and several deep.  Their
+ * bytes are read where they lie on the source.
+ */
+#include "used_survey.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/param.h>
+#include <unistd.h>
+
+enum {
+	EDGE = 512 << 10,	/* bytes at both ends that may have
+				 * signatures */
+	SIGNS_ROOM = 64 << 10,	/* bytes per read of these */
+	VOLUMES_MOST = 4096,	/* of a source */
+};
+
+/* The piece of a volume that has a byte of it. */
+static const struct fs_piece *
+piece_at(const struct used_fs *fs, uint64_t off)
+{
+	size_t lo = 0, hi = fs->pieces, mid;
+
+	while (hi - lo > 1) {
+		mid = lo + (hi - lo) / 2;
+		if (fs->piece[mid].at <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &fs->piece[lo];
+}
+
+uint64_t
+used_place(const struct used *u, const struct used_fs *fs, uint64_t off,
+    uint64_t *len)
+{
+	for (; fs->within > 0; fs = &u->fs[fs->within - 1]) {
+		const struct fs_piece *p = piece_at(fs, off);
+
+		*len = MIN(*len, p->at + p->len - off);
+		off = off - p->at + p->off;
+	}
+	return fs->off + off;
+}
+
+bool
+used_has(const struct used *u, const struct used_fs *fs, const struct seg *s,
+    size_t n)
+{
+	uint64_t off, at, len;
+	size_t i;
+
+	for (off = 0; off < fs->length; off += len) {
+		len = fs->length - off;
+		at = used_place(u, fs, off, &len);
+		i = segs_find(s, n, at);
+		if (i < n && s[i].off < at + len)
+			return true;
+	}
+	return false;
+}
+
+int
+used_read(void *arg, uint64_t off, void *buf, size_t len)
+{
+	struct look *l = arg;
+	unsigned char *to = buf;
+	uint64_t at, n;
+	int err = 0;
+
+	l->base = 0;
+	for (; len > 0 && err == 0; len -= (size_t)n, off += n, to += n) {
+		n = len;
+		at = used_place(l->u, l->fs, off, &n);
+		err = look_read(l, at, to, (size_t)n);
+	}
+	return err;
+}
+
+/* Copy a range of a volume into a file in memory. */
+static int
+volume_fill(struct look *l, int fd, uint64_t off, uint64_t end)
+{
+	unsigned char *b = malloc(SIGNS_ROOM);
+	int err = b == NULL ? ENOMEM : 0;
+	size_t n;
+
+	for (; off < end && err == 0; off += n) {
+		n = (size_t)MIN(end - off, (uint64_t)SIGNS_ROOM);
+		err = used_read(l, off, b, n);
+		if (err == 0 && pwrite(fd, b, n, (off_t)off) != (ssize_t)n)
+			err = errno;
+	}
+	free(b);
+	return err;
+}
+
+void
+used_identify(struct look *l, struct volume *to)
+{
+	uint64_t length = l->fs->length, edge = MIN(length, (uint64_t)EDGE);
+	int fd;
+
+	*to = (struct volume){ .type = "" };
+	if (l->fs->within == 0) {
+		parts_volume(l->p->src, l->fs->off, length, to);
+		return;
+	}
+	fd = memfd_create("pardd", MFD_CLOEXEC);
+	if (fd >= 0 && ftruncate(fd, (off_t)length) == 0 &&
+	    volume_fill(l, fd, 0, edge) == 0 &&
+	    volume_fill(l, fd, length - edge, length) == 0)
+		parts_contents(fd, length, to);
+	if (fd >= 0)
+		close(fd);
+}
+
+int
+used_add(struct used *u, unsigned partition, uint64_t off, uint64_t length)
+{
+	size_t room = u->room * 2 + 8;
+	struct used_fs *more;
+
+	if (u->n == u->room) {
+		more = reallocarray(u->fs, room, sizeof(*more));
+		if (more == NULL)
+			return ENOMEM;
+		u->fs = more;
+		u->room = room;
+	}
+	u->fs[u->n++] = (struct used_fs){ .partition = partition,
+		.off = off, .length = length, .state = FS_UNKNOWN };
+	return 0;
+}
+
+/* Whether the pieces of a volume are in order, and within what it lies in. */
+static bool
+volume_sound(const struct fs_volume *v, uint64_t length)
+{
+	uint64_t at = 0;
+	size_t i;
+
+	for (i = 0; i < v->n; i++) {
+		const struct fs_piece *p = &v->piece[i];
+
+		if (p->at != at || p->off > length || p->len == 0 ||
+		    p->len > length - p->off)
+			return false;
+		at += p->len;
+	}
+	return at == v->length && at > 0;
+}
+
+/* Add one behind another, whose number is "at". */
+static int
+volume_add(struct used *u, size_t at, struct fs_volume *v, size_t within)
+{
+	struct used_fs *fs;
+	int err = u->n < VOLUMES_MOST ? used_add(u, u->fs[within].partition,
+	    0, v->length) : E2BIG;
+
+	if (err != 0)
+		return err;
+	fs = &u->fs[at];
+	memmove(fs + 1, fs, (u->n - 1 - at) * sizeof(*fs));
+	*fs = (struct used_fs){ .partition = u->fs[within].partition,
+		.length = v->length, .state = FS_UNKNOWN,
+		.within = within + 1, .off = u->fs[within].off };
+	strlcpy(fs->volume, v->name, sizeof(fs->volume));
+	strlcpy(fs->reason, v->reason, sizeof(fs->reason));
+	if (v->reason[0] == '\0' && !volume_sound(v, u->fs[within].length))
+		strlcpy(fs->reason, "its pieces are not within it",
+		    sizeof(fs->reason));
+	if (fs->reason[0] != '\0') {
+		fs->treated = TREATED_WHOLE;
+		return 0;
+	}
+	fs->piece = v->piece;
+	fs->pieces = v->n;
+	v->piece = NULL;
+	fs->off = used_place(u, fs, 0, &(uint64_t){ 1 });
+	return 0;
+}
+
+int
+used_add_volumes(struct used *u, size_t within, struct fs_map *m)
+{
+	size_t i, depth = 0, at = within + 1;
+	int err = 0;
+
+	for (i = within; u->fs[i].within > 0; i = u->fs[i].within - 1)
+		depth++;
+	for (i = 0; i < m->volumes && depth < LEVELS_MOST && err == 0; i++)
+		err = volume_add(u, at++, &m->volume[i], within);
+	return err;
+}

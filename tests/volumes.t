@@ -1,0 +1,226 @@
+#!/usr/bin/env bash
+# Clones by used= of disks whose file systems lie in volumes: logical volumes of
+# LVM.  What is left out is free by the word of LVM's own tools, every file is
+# there, and what changes meanwhile is told.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fs.sh"
+. "$(dirname "$0")/dice.sh"
+[[ $VARIANT != tsan ]] || exit 0	# used.t has what is said there
+needs can_loop 'command -v lvm sfdisk jq mke2fs' -- "no loop devices, or no lvm, sfdisk, mke2fs, jq"
+
+# lvm_on DEVICE COMMAND...: without the device mapper, and nothing else is looked at
+lvm_on()
+{
+	local one=$1 command=$2
+	shift 2
+	DM_DISABLE_UDEV=1 lvm "$command" --config "devices{scan=[\"/dev\"] use_devicesfile=0
+	    filter=[\"a|^$one\$|\",\"r|.*|\"] global_filter=[\"a|^$one\$|\",\"r|.*|\"]}
+	    global{activation=0 event_activation=0} backup{backup=0 archive=0}
+	    activation{udev_sync=0 udev_rules=0 monitoring=0}" "$@" 2>>lvm.err
+}
+# new_lv MEGABYTES NAME
+new_lv()
+{
+	lvm_on "$pv" lvcreate -y -an -Zn -Wn -L "$1M" -n "$2" vg0 >lvm.out
+}
+# on_pv FILE [OPTION...]: attached as $pv
+on_pv()
+{
+	loop "$@" && pv=$dev
+}
+# off_pv FILE: what is attached may be written to
+off_pv()
+{
+	detach "$pv" "$PWD/$1"
+}
+# the_pv: its file or part of one, on $pv, from then on
+the_pv()
+{
+	on_pv "$@" && pv=$dev && lvm_on "$pv" pvcreate ${area:+--metadatacopies "$area"} "$pv" >lvm.out &&
+	    lvm_on "$pv" vgcreate -s 1M vg0 "$pv" >lvm.out
+}
+# where: "FIRST COUNT NAME START" of each run of extents; a free one has no name
+where()
+{
+	lvm_on "$1" pvs --noheadings --segments -o pvseg_start,pvseg_size,lv_name,seg_start_pe "$1"
+}
+# carry in|out NAME FILE: a volume, from or to a file of its own
+carry()
+{
+	local first count name start pe
+	pe=$(lvm_on "$pv" pvs --noheadings --units b --nosuffix -o pe_start "$pv")
+	while read -r first count name start; do
+		[[ $name = "$2" && -n $start ]] || continue
+		if [[ $1 = in ]]; then
+			set -- "$@" if="$3" of="$pv" oflag=seek_bytes skip="$start" seek=$((pe + (first << 20)))
+		else
+			set -- "$@" if="$pv" of="$3" iflag=skip_bytes seek="$start" skip=$((pe + (first << 20)))
+		fi
+		dd "${@:4}" bs=1M count="$count" conv=notrunc status=none || return
+		set -- "${@:1:3}"
+	done < <(where "$pv")
+}
+# volume MEGABYTES NAME KIND: made anew and filled, with digests in NAME.sums
+volume()
+{
+	make_fs "$1M" "$3" && mount_fs "$3" && fill && digests >"$2.sums" && leave_fs "$3" && mv img "$2.img"
+}
+# group FILE [OPTION...]: with root in two pieces and home between them
+group()
+{
+	the_pv "$@" && new_lv 40 root && new_lv 40 home && new_lv 4 gone &&
+	    lvm_on "$pv" lvextend -L 60M vg0/root >lvm.out && lvm_on "$pv" lvremove -y vg0/gone >lvm.out || return
+	if [[ ! -e $scratch/kept.root ]]; then
+		head -c 1000000 /dev/urandom >large
+		for name in root:60 home:40; do
+			volume "${name#*:}" "${name%:*}" ext4 && cp "${name%:*}.img" "$scratch/kept.${name%:*}" &&
+			    cp "${name%:*}.sums" "$scratch/sums.${name%:*}" || return
+		done
+	fi
+	carry in root "$scratch/kept.root" && carry in home "$scratch/kept.home" && where "$pv" >extents &&
+	    pe=$(lvm_on "$pv" pvs --noheadings --units b --nosuffix -o pe_start "$pv") && off_pv "$1"
+}
+# has_files FILE...: each volume on this disk has all its files
+has_files()
+{
+	local name
+	on_pv "$@" || return
+	for name in root home; do
+		rm -f img && carry out "$name" img && check_fs ext4 img && mount_fs ext4 &&
+		    digests >after && leave_fs ext4 && same "$scratch/sums.$name" after || return
+	done
+	lvm_on "$pv" vgck vg0
+}
+told()
+{
+	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
+}
+without='^pardd: complete, flushed, without [0-9.]+ MB that 3 file systems call free$'
+
+# What was on the target before is where no extent is used, and nowhere else.
+disk()
+{
+	local area=${2-} first count name start end
+	truncate -s 160M disk && group disk && "$blocks" make copy 160M 3 && loop copy &&
+	    exits 0 "$pardd" if="$1" of="$dev" used=only json=json && told "$without" &&
+	    detach "$dev" "$PWD/copy" || return
+	jq -es '.[0].file_systems | map([.volume, .treated]) ==
+	    [[null, "used"], ["vg0/root", "used"], ["vg0/home", "used"]]' json >/dev/null ||
+	    fail "$(jq -sc '.[0].file_systems' json)" || return
+	cmp -n "$pe" disk copy || return
+	while read -r first count name start; do
+		((end = pe + ((first + count) << 20)))
+		if [[ -z $start ]]; then
+			start=$(((first << 20) + pe))
+			"$blocks" check copy "$start" "$start" $((count << 20)) 3 || return
+		fi
+	done <extents
+	((end == 160 << 20)) || cmp -i $end disk copy && has_files copy
+}
+it "looks into the volumes of a disk, and leaves out extents of none" disk disk
+it "... with two copies of LVM's metadata" disk disk 2
+
+partition()
+{
+	truncate -s 180M disk && printf '%s\n' 'label: gpt' 'start=2048,size=8192' 'start=10240,size=327680' |
+	    sfdisk -q disk && group disk -o 5M --sizelimit 160M &&
+	    exits 0 "$pardd" if=disk of=copy used=only -d && tells 'vg0/root ext4 ' &&
+	    exits 0 "$pardd" if=disk of=copy used=only -dv &&
+	    tells 'file_system=partition 2: vg0/home \(ext4\): [0-9]+ of 41943040 bytes used, the rest left out' || return
+	rm -f copy
+	exits 0 "$pardd" if=disk of=copy used=only verify=1 && told 'verified, without .* that 3 file' &&
+	    has_files copy -o 5M --sizelimit 160M || return
+	exits 0 "$pardd" if=disk of=alone ipart=2 used=only && told "$without" && has_files alone
+}
+# tells REGEX: of the plan, on one line
+tells()
+{
+	[[ $(tr -s '\n ' ' ' <out) =~ $1 ]] || fail "$(<out)"
+}
+it "looks into the volumes of a partition, and -d shows each" partition
+
+# A file system that is not clean is copied whole; the other one is not.
+crashed()
+{
+	truncate -s 160M disk && group disk && on_pv disk && carry out root img && mount_fs ext4 &&
+	    echo crashed >mnt/last && sync mnt/last && cp --sparse=always img crash && leave_fs ext4 &&
+	    carry in root crash && off_pv disk && exits 0 "$pardd" if=disk of=copy used=only &&
+	    says '^pardd: note: vg0/root \(ext4\): its journal .*: copied whole$' &&
+	    told 'without .* that 2 file systems' && on_pv copy && carry out root got && same crash got
+}
+it "copies a volume whole that is not clean, and says which" crashed
+
+with_pv()
+{
+	lvm_on "$pv" "$@" >lvm.out
+}
+# While the first write waits, a volume is added.
+changed()
+{
+	truncate -s 160M disk && group disk && "$blocks" make copy 160M &&
+	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=disk of=copy used=only \
+		2>err >out & } && until_true 20 test -s faults || return
+	on_pv disk && "$@" && off_pv disk && touch go
+	wait $!
+	(($? == 102)) && told '^pardd: NOT complete: .* of disk has changed'
+}
+it "tells of a group that got another volume meanwhile" changed new_lv 4 more
+it "... of one that has only another tag" changed with_pv vgchange --addtag a vg0
+it "... of a volume that is gone" changed with_pv lvremove -y vg0/home
+
+rescued()
+{
+	truncate -s 160M disk && group disk &&
+	    exits 0 "$pardd" if=disk of=copy used=meta map=map && same disk copy
+}
+it "reads the volumes in order, with used=meta" rescued
+
+# rolled: volumes of any size in any pieces, some removed, some of another kind
+rolled()
+{
+	local i kind names=() name bytes
+	head -c 1000000 /dev/urandom >large
+	for ((i = 0; i < ${MANY:-${LONG:+60}}; i++)); do
+		RANDOM=$((${SEED:-1} + i))
+		rm -f disk copy *.img *.sums && names=() && truncate -s 400M disk && the_pv disk || return
+		for name in a b c d e; do
+			new_lv $((RANDOM % 30 + 25)) $name || break
+			! chance 60 || names+=("$name")
+		done
+		for name in a b c d e; do
+			if [[ " ${names[*]-} " != *" $name "* ]]; then
+				lvm_on "$pv" lvremove -y "vg0/$name" >lvm.out
+			else
+				! chance 70 || lvm_on "$pv" lvextend -L "+$((RANDOM % 30 + 1))M" "vg0/$name" >lvm.out
+			fi
+		done
+		for name in ${names[@]+"${names[@]}"}; do
+			pick ext2 ext4 ext4 swap none
+			kind=$picked
+			bytes=$(lvm_on "$pv" lvs --noheadings --units m --nosuffix -o lv_size "vg0/$name")
+			bytes=${bytes//[ ]/}
+			"$blocks" make "$name.img" "${bytes%.*}M" "$i"
+			case $kind in
+			ext*)	rm "$name.img" && volume "${bytes%.*}" "$name" "$kind" ;;
+			swap)	mkswap "$name.img" >made ;;
+			esac 2>/dev/null
+			carry in "$name" "$name.img" || return
+		done
+		off_pv disk
+		"$blocks" make copy 400M 9 && loop copy &&
+		    exits 0 "$pardd" if=disk of="$dev" used=only bpt=$((RANDOM % 3000 + 1)) || return
+		pv=$dev
+		for name in ${names[@]+"${names[@]}"}; do
+			rm -f got && carry out "$name" got || return
+			if [[ -e $name.sums ]]; then
+				check_fs ext4 got && mount_fs ext4 got && digests >after && leave_fs ext4 got &&
+				    same "$name.sums" after || return
+			elif [[ $(blkid -p -o value -s TYPE got) != swap ]]; then
+				same "$name.img" got || return
+			fi
+		done
+	done
+}
+[[ -z ${LONG}${MANY-} || $VARIANT != plain ]] ||
+	it "loses no file of groups that dice have made" rolled
