@@ -117,6 +117,17 @@ no_room_now()
 	    refused "$told; count= limits the copy \(force=room begins anyway\)$" if=src of=mnt/dst "$@" &&
 	    [[ ! -e mnt/dst ]]
 }
+# Two of them need more than there is, each alone does not.
+no_room_together()
+{
+	small 4M && "$blocks" make src 3M && refused \
+	    'mnt/b: its file system has room for [0-9]+ bytes now beside the other targets, but 3145728 are to' \
+	    if=src of=mnt/a of=mnt/b && [[ ! -e mnt/a && ! -e mnt/b ]] && refused 'mnt/b: .* beside' if=src of=x of=mnt/a of=mnt/b &&
+	    exits 0 "$pardd" if=src of=mnt/a of=x && same src mnt/a && rm mnt/a &&
+	    "$blocks" make src 1M && truncate -s 3M src && exits 0 "$pardd" if=src of=mnt/a of=mnt/b && same src mnt/b &&
+	    rm mnt/a mnt/b && "$blocks" make src 3M && mkdir n && mount -t tmpfs -o size=4M none n && undo umount -l "$PWD/n" &&
+	    exits 0 "$pardd" if=src of=mnt/a of=n/b && same src n/b
+}
 forced()
 {
 	small 1M 724k && "$blocks" make src 900k && exits 0 "$pardd" -dv if=src of=mnt/dst force=room &&
@@ -174,6 +185,7 @@ if ((EUID == 0)) && can_mount 2>/dev/null; then
 	it "... with -d" no_room_now -d
 	it "... with a map" no_room_now map=map
 	it "... beside another target" no_room_now of=other
+	it "... on one file system with another target" no_room_together
 	it "begins with force=room, and says so there and with -d" forced
 	it "counts only what used=only copies" used_fits
 	it "... and that in full" used_does_not

@@ -22,11 +22,13 @@ struct fit {
 	enum fits is;
 	uint64_t need;		/* bytes that are certainly needed, or length
 				 * of that file, */
-	uint64_t room;		/* and bytes available */
+	uint64_t room;		/* and bytes available, */
+	bool beside;		/* less what other targets take */
 };
 
 /*
- * Judge a plan, counting the target's own blocks as free.  What is unknown is
+ * Judge a plan, for one of several targets beside those before it, counting the
+ * target's own blocks as free.  What is unknown is
  * no objection: the length of the source, zeros that become holes, shared
  * blocks.
  */

@@ -44,6 +44,8 @@ struct plan {
 	struct endpoint	*src, *dst;
 	unsigned	 targets;	/* that dst stands for; if several, */
 	struct plan	*each;		/* a plan for each, see plan_divide */
+	const struct plan *first;	/* in a plan for one of several: that
+					 * for the first, of the same array */
 	const char	*oserial;	/* required serial number, or NULL */
 	uint64_t	 bs;		/* bytes; the unit of the operands */
 	uint64_t	 src_off;	/* bytes: byte 0 of the map in the */

@@ -2,7 +2,8 @@
  * Whether the copy fits.  The size of the file system is known from opening the
  * target, so a small copy needs no further questions.  Only for a large one is
  * the data of the source counted, if its holes stay holes, and the longest file
- * looked up.
+ * looked up.  Several targets in one file system share its room: each has what
+ * those before it leave.
  */
 #include "plan/fit.h"
 
@@ -132,18 +133,54 @@ fit_allocated(const struct plan *p)
 	return MIN(dst->held, size - p->dst_off);
 }
 
+/*
+ * Bytes of the same file system that the targets before this one will take; at
+ * most, unless holes of the source are counted.
+ */
+static uint64_t
+fit_taken(const struct plan *p, bool counted)
+{
+	const struct statfs *fs = &p->dst->fs, *other;
+	uint64_t sum = 0, need, has;
+	const struct plan *q;
+
+	for (q = p->first; q != NULL && q < p; q++) {
+		other = &q->dst->fs;
+		if (!fit_known(q) || other->f_type != fs->f_type ||
+		    memcmp(&other->f_fsid, &fs->f_fsid, sizeof(fs->f_fsid)) !=
+		    0)
+			continue;
+		need = counted ? fit_data(q, q->src_off, q->length,
+		    UINT64_MAX) : round_up(q->length, q->pad);
+		has = fit_allocated(q);
+		if (__builtin_add_overflow(has, q->omitted, &has))
+			has = UINT64_MAX;
+		need -= MIN(has, need);
+		if (__builtin_add_overflow(sum, need, &sum))
+			sum = UINT64_MAX;
+	}
+	return sum;
+}
+
 static bool
 fit_not_now(const struct plan *p, struct fit *fit)
 {
 	const struct statfs *fs = &p->dst->fs;
-	uint64_t room = bytes_of(fs, fs->f_bavail);
+	uint64_t room = bytes_of(fs, fs->f_bavail), taken;
 
 	/* the rest is reserved for root */
-	if (p->length > room && geteuid() == 0)
+	if ((p->length > room || p->first != NULL) && geteuid() == 0)
 		room = bytes_of(fs, fs->f_bfree);
 	if (__builtin_add_overflow(room, fit_allocated(p), &room))
 		room = UINT64_MAX;
-	return fit_exceeds(p, room, fit);
+	taken = fit_taken(p, false);
+	if (!fit_exceeds(p, room - MIN(taken, room), fit))
+		return false;
+	fit->beside = taken > 0;
+	if (taken == 0 || !p->holes)
+		return true;
+	taken = fit_taken(p, true);
+	return fit_exceeds(p, room - MIN(taken, room), fit);
 }
 
 /* The length of the longest file, by trying; nothing is written. */
@@ -206,7 +243,7 @@ struct fit
 fit_judge(const struct plan *p)
 {
 	const struct statfs *fs = &p->dst->fs;
-	struct fit fit = { FITS, 0, 0 };
+	struct fit fit = { .is = FITS };
 
 	if (fit_no_file(p, &fit))
 		fit.is = FITS_NO_FILE;
@@ -235,6 +272,7 @@ fit_tell(const struct plan *p, const struct fit *fit, char *text, size_t room)
 		    "all, but %llu are to be written", p->dst->name, has, need);
 	else
 		snprintf(text, room, "%s: its file system has room for %llu "
-		    "bytes now, but %llu are to be written", p->dst->name, has,
+		    "bytes now%s, but %llu are to be written", p->dst->name,
+		    has, fit->beside ? " beside the other targets" : "",
 		    need);
 }

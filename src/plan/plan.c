@@ -669,8 +669,10 @@ plan_divide(struct plan *p)
 	each = calloc(p->targets, sizeof(*each));
 	if (each == NULL)
 		return ENOMEM;
-	for (i = 0; i < p->targets; i++)
+	for (i = 0; i < p->targets; i++) {
 		plan_of_target(&each[i], p, i);
+		each[i].first = each;
+	}
 	p->each = each;
 	return 0;
 }
