@@ -129,17 +129,12 @@ struct dm_piece {		/* bytes */
 };
 
 /*
- * Get the pieces of a device that is linear throughout, as logical volumes
- * usually are.  Returns 0 or an errno value: ENOTSUP for other targets, E2BIG
- * if there are more than "room".
+ * Get the pieces of a device of linear targets, as logical volumes usually are.
+ * With striped ones among them these are only ranges of other nodes, from off
+ * on, without regard to which of its bytes are where.  Returns 0 or an errno
+ * value: ENOTSUP for other targets, E2BIG if there are more than "room".
  */
-int dm_pieces(dev_t node, struct dm_piece *, size_t room, size_t *n);
-
-/*
- * Get the ranges of other nodes, from off on, that a device of linear and
- * striped targets lies on, without regard to which of its bytes are where.
- * Returns as dm_pieces.
- */
-int dm_ranges(dev_t node, struct dm_piece *, size_t room, size_t *n);
+int dm_pieces(dev_t node, struct dm_piece *, size_t room, size_t *n,
+    bool *striped);
 
 #endif

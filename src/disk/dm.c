@@ -35,7 +35,7 @@ dm_encode_node(dev_t node)
 struct pieces {			/* where those found go */
 	struct dm_piece	*at;
 	size_t		 room, n;
-	bool		 stripes;	/* of striped targets as well */
+	bool		 striped;	/* some of striped targets */
 };
 
 /* Parse "8:17 2048": the device, and the sector on it. */
@@ -103,10 +103,10 @@ read_target(char *answer, size_t at, size_t end, struct pieces *p,
 	*next = spec.next;
 	if (strncmp(spec.target_type, "linear", sizeof(spec.target_type)) == 0)
 		return add_linear(p, &spec, text);
-	if (p->stripes && strncmp(spec.target_type, "striped",
-	    sizeof(spec.target_type)) == 0)
-		return add_stripes(p, &spec, text);
-	return ENOTSUP;
+	if (strncmp(spec.target_type, "striped", sizeof(spec.target_type)) != 0)
+		return ENOTSUP;
+	p->striped = true;
+	return add_stripes(p, &spec, text);
 }
 
 /* Terminate the answer, whatever the kernel has written. */
@@ -129,9 +129,11 @@ dm_table_read(dev_t node, struct dm_ioctl *io)
 	return err;
 }
 
-static int
-dm_find_pieces(dev_t node, struct pieces *p)
+int
+dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n,
+    bool *striped)
 {
+	struct pieces p = { .at = piece, .room = room };
 	struct dm_ioctl *io = calloc(1, ANSWER);
 	int err = io == NULL ? ENOMEM : dm_table_read(node, io);
 	size_t at, next = 0;
@@ -139,28 +141,10 @@ dm_find_pieces(dev_t node, struct pieces *p)
 
 	for (i = 0; err == 0 && i < io->target_count; i++) {
 		at = io->data_start + next;	/* offsets count from there */
-		err = read_target((char *)io, at, ANSWER - 1, p, &next);
+		err = read_target((char *)io, at, ANSWER - 1, &p, &next);
 	}
 	free(io);
-	return err;
-}
-
-int
-dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n)
-{
-	struct pieces p = { .at = piece, .room = room };
-	int err = dm_find_pieces(node, &p);
-
 	*n = p.n;
-	return err;
-}
-
-int
-dm_ranges(dev_t node, struct dm_piece *piece, size_t room, size_t *n)
-{
-	struct pieces p = { .at = piece, .room = room, .stripes = true };
-	int err = dm_find_pieces(node, &p);
-
-	*n = p.n;
+	*striped = p.striped;
 	return err;
 }

@@ -99,42 +99,84 @@ process_mark(struct process *p, size_t n, pid_t pid)
 				more = p[i].ours = true;
 }
 
+/* The text about a descriptor, in the directory beside that of /proc/PID/fd. */
+static bool
+opened_info(const char *path, char *text, size_t room)
+{
+	const char *fd = strrchr(path, '/');
+	char info[300];
+
+	snprintf(info, sizeof(info), "%.*sinfo%s", (int)(fd - path), path, fd);
+	return sysfs_text(AT_FDCWD, info, text, room);
+}
+
 /* Whether a descriptor allows writing, or reading. */
 static bool
-is_for(pid_t pid, const char *fd, bool write)
+is_for(const char *path, bool write)
 {
-	char path[300], text[256], *at;
+	char text[256], *at;
 	long mode;
 
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", (int)pid, fd);
-	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text)) ||
+	if (!opened_info(path, text, sizeof(text)) ||
 	    (at = strstr(text, "flags:")) == NULL)
 		return false;
 	mode = strtol(at + 6, NULL, 8) & O_ACCMODE;
 	return mode == O_RDWR || mode == (write ? O_WRONLY : O_RDONLY);
 }
 
+/* Whether "is" is true of any descriptor of a process: of /proc/PID/fd/N. */
 static bool
-process_has_open(pid_t pid, bool write,
-    bool (*is)(const char *, const struct stat *, void *), void *arg)
+process_has(pid_t pid, bool (*is)(const char *path, void *), void *arg)
 {
+	char directory[32], path[300];
 	struct dirent **list;
-	char path[300];
-	struct stat st;
 	bool found = false;
 	int n, i;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	n = sysfs_entries(AT_FDCWD, path, &list);
+	snprintf(directory, sizeof(directory), "/proc/%d/fd", (int)pid);
+	n = sysfs_entries(AT_FDCWD, directory, &list);
 	for (i = 0; i < n && !found; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)pid,
+		snprintf(path, sizeof(path), "%s/%s", directory,
 		    list[i]->d_name);
-		found = stat(path, &st) == 0 &&
-		    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) &&
-		    is_for(pid, list[i]->d_name, write) && is(path, &st, arg);
+		found = is(path, arg);
 	}
 	sysfs_forget(list, n);
 	return found;
+}
+
+/* The first process of which that is so, or 0. */
+static pid_t
+process_find(bool (*is)(const char *path, void *), void *arg)
+{
+	struct dirent **list;
+	int n = sysfs_entries(AT_FDCWD, "/proc", &list), i;
+	pid_t pid = 0;
+
+	for (i = 0; i < n && pid == 0; i++) {
+		if (isdigit((unsigned char)list[i]->d_name[0]))
+			pid = (pid_t)strtol(list[i]->d_name, NULL, 10);
+		if (pid != 0 && !process_has(pid, is, arg))
+			pid = 0;
+	}
+	sysfs_forget(list, n);
+	return pid;
+}
+
+struct open_file {		/* what is looked for */
+	bool	write;
+	bool	(*is)(const char *, const struct stat *, void *);
+	void	*arg;
+};
+
+static bool
+is_open_file(const char *path, void *arg)
+{
+	const struct open_file *o = arg;
+	struct stat st;
+
+	return stat(path, &st) == 0 &&
+	    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) &&
+	    is_for(path, o->write) && o->is(path, &st, o->arg);
 }
 
 bool
@@ -143,13 +185,14 @@ opened_any(pid_t pid, bool write,
 {
 	size_t n, i;
 	struct process *p = opened_processes(&n);
+	struct open_file o = { write, is, arg };
 	bool found = false;
 
 	if (p == NULL)
 		return false;
 	process_mark(p, n, pid);
 	for (i = 0; i < n && !found; i++)
-		found = p[i].ours && process_has_open(p[i].pid, write, is, arg);
+		found = p[i].ours && process_has(p[i].pid, is_open_file, &o);
 	free(p);
 	return found;
 }
@@ -169,12 +212,10 @@ opened_is_lock(const char *row, uint64_t end)
 bool
 opened_has_locked(const char *path, uint64_t end)
 {
-	char info[600], text[4096], *at = text, *row;
-	const char *fd = strrchr(path, '/');
+	char text[4096], *at = text, *row;
 	bool is = false;
 
-	snprintf(info, sizeof(info), "%.*sinfo%s", (int)(fd - path), path, fd);
-	if (!sysfs_text(AT_FDCWD, info, text, sizeof(text)))
+	if (!opened_info(path, text, sizeof(text)))
 		return false;
 	while (!is && (row = strsep(&at, "\n")) != NULL)
 		is = strncmp(row, "lock:", 5) == 0 &&
@@ -182,81 +223,44 @@ opened_has_locked(const char *path, uint64_t end)
 	return is;
 }
 
-static bool
-has_lock(const char *pid, uint64_t end, bool (*is)(dev_t, void *), void *arg)
-{
-	char directory[300], path[600];
-	struct dirent **list;
-	bool found = false;
-	struct stat st;
-	int n, i;
+struct locked {			/* what is looked for */
+	uint64_t end;
+	bool	(*is)(dev_t, void *);
+	void	*arg;
+};
 
-	snprintf(directory, sizeof(directory), "/proc/%s/fd", pid);
-	n = sysfs_entries(AT_FDCWD, directory, &list);
-	for (i = 0; i < n && !found; i++) {
-		snprintf(path, sizeof(path), "%s/%s", directory,
-		    list[i]->d_name);
-		found = stat(path, &st) == 0 && S_ISBLK(st.st_mode) &&
-		    is(st.st_rdev, arg) && opened_has_locked(path, end);
-	}
-	sysfs_forget(list, n);
-	return found;
+static bool
+is_locked(const char *path, void *arg)
+{
+	const struct locked *l = arg;
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISBLK(st.st_mode) &&
+	    l->is(st.st_rdev, l->arg) && opened_has_locked(path, l->end);
 }
 
 pid_t
 opened_locked(uint64_t end, bool (*is)(dev_t, void *), void *arg)
 {
-	struct dirent **list;
-	int n = sysfs_entries(AT_FDCWD, "/proc", &list), i;
-	pid_t pid = 0;
-
-	for (i = 0; i < n && pid == 0; i++)
-		if (isdigit((unsigned char)list[i]->d_name[0]) &&
-		    has_lock(list[i]->d_name, end, is, arg))
-			pid = (pid_t)strtol(list[i]->d_name, NULL, 10);
-	sysfs_forget(list, n);
-	return pid;
+	return process_find(is_locked, &(struct locked){ end, is, arg });
 }
 
 static bool
-has_socket(const char *pid, const char *socket)
+is_socket(const char *path, void *socket)
 {
-	char directory[300], path[600], to[64];
-	struct dirent **list;
-	bool found = false;
-	ssize_t len;
-	int n, i;
+	char to[64];
+	ssize_t len = readlink(path, to, sizeof(to) - 1);
 
-	snprintf(directory, sizeof(directory), "/proc/%s/fd", pid);
-	n = sysfs_entries(AT_FDCWD, directory, &list);
-	for (i = 0; i < n && !found; i++) {
-		snprintf(path, sizeof(path), "%s/%s", directory,
-		    list[i]->d_name);
-		len = readlink(path, to, sizeof(to) - 1);
-		to[len > 0 ? len : 0] = '\0';
-		found = strcmp(to, socket) == 0;
-	}
-	sysfs_forget(list, n);
-	return found;
+	to[len > 0 ? len : 0] = '\0';
+	return strcmp(to, socket) == 0;
 }
 
 pid_t
 opened_peer(int sock)
 {
 	unsigned long inode = peer_inode(sock);
-	struct dirent **list;
 	char socket[64];
-	pid_t pid = 0;
-	int n, i;
 
-	if (inode == 0)
-		return 0;
 	snprintf(socket, sizeof(socket), "socket:[%lu]", inode);
-	n = sysfs_entries(AT_FDCWD, "/proc", &list);
-	for (i = 0; i < n && pid == 0; i++)
-		if (isdigit((unsigned char)list[i]->d_name[0]) &&
-		    has_socket(list[i]->d_name, socket))
-			pid = (pid_t)strtol(list[i]->d_name, NULL, 10);
-	sysfs_forget(list, n);
-	return pid;
+	return inode == 0 ? 0 : process_find(is_socket, socket);
 }

@@ -222,15 +222,11 @@ __attribute__((noinline)) static bool
 add_pieces(struct stack *s, size_t i)
 {
 	struct dm_piece piece[PIECES];
-	dev_t dev = s->at[i].dev;
-	bool exact = !s->at[i].somewhere;
+	bool striped;
 	size_t n, k;
-	int err = exact ? dm_pieces(dev, piece, PIECES, &n) : ENOTSUP;
+	int err = dm_pieces(s->at[i].dev, piece, PIECES, &n, &striped);
+	bool exact = !striped && !s->at[i].somewhere;
 
-	if (err == ENOTSUP) {
-		exact = false;
-		err = dm_ranges(dev, piece, PIECES, &n);
-	}
 	if (sysfs_unasked(err) != 0)
 		stack_hide(s, i, err);
 	for (k = 0; err == 0 && k < n; k++)
@@ -393,8 +389,9 @@ __attribute__((noinline)) static bool
 holder_shares(dev_t holder, const struct stack_place *p)
 {
 	struct dm_piece piece[PIECES];
+	bool striped;
 	size_t n, i;
-	int err = dm_ranges(holder, piece, PIECES, &n);
+	int err = dm_pieces(holder, piece, PIECES, &n, &striped);
 
 	if (err != 0)
 		return err == ENOTSUP || err == E2BIG ||

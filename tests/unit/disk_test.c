@@ -354,38 +354,39 @@ has_pieces(void **state)
 		"0 10 striped 4000000000 8" };
 	const dev_t dm = makedev(253, 300);
 	struct dm_piece piece[2];
+	bool striped;
 	size_t n, i;
 
 	(void)state;
-	assert_int_equal(dm_pieces(dm, piece, 2, &n), ENOENT);
+	assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), ENOENT);
 	add_node("mapper/control", makedev(10, 236), 0);
-	assert_int_equal(dm_pieces(dm, piece, 2, &n), ENXIO);
+	assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), ENXIO);
 	world.table = "0 10 linear 8:1 0\n10 30 linear 8:16 2048\n";
-	assert_int_equal(dm_pieces(dm, piece, 2, &n), 0);
+	assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), 0);
+	assert_false(striped);
 	assert_int_equal(n, 2);
 	assert_int_equal(piece[1].node, SDB);
 	assert_int_equal(piece[1].start, 10 * 512);
 	assert_int_equal(piece[1].length, 30 * 512);
 	assert_int_equal(piece[1].off, 2048 * 512);
-	assert_int_equal(dm_pieces(dm, piece, 1, &n), E2BIG);
+	assert_int_equal(dm_pieces(dm, piece, 1, &n, &striped), E2BIG);
 	world.table = "0 10 crypt aes 8:1 0";
-	assert_int_equal(dm_pieces(dm, piece, 2, &n), ENOTSUP);
-	assert_int_equal(dm_ranges(dm, piece, 2, &n), ENOTSUP);
+	assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), ENOTSUP);
 	world.table = "0 40 striped 2 8 8:1 16 8:16 2048";
-	assert_int_equal(dm_pieces(dm, piece, 2, &n), ENOTSUP);
-	assert_int_equal(dm_ranges(dm, piece, 2, &n), 0);
+	assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), 0);
+	assert_true(striped);
 	assert_int_equal(n, 2);
 	assert_int_equal(piece[1].node, SDB);
 	assert_int_equal(piece[1].off, 2048 * 512);
 	assert_int_equal(piece[1].length, 20 * 512);
-	assert_int_equal(dm_ranges(dm, piece, 1, &n), E2BIG);
+	assert_int_equal(dm_pieces(dm, piece, 1, &n, &striped), E2BIG);
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		world.table = wrong[i];
-		assert_int_equal(dm_pieces(dm, piece, 2, &n), EBADMSG);
+		assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), EBADMSG);
 	}
 	for (i = 0; i < sizeof(torn) / sizeof(torn[0]); i++) {
 		world.table = torn[i];
-		assert_int_equal(dm_ranges(dm, piece, 2, &n), EBADMSG);
+		assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), EBADMSG);
 	}
 	assert_int_equal(world_node("/dev/mapper/control")->fd, -1);
 }
