@@ -101,3 +101,11 @@ seam()
 	! (cd "$top/src" && grep -rnE -e '->be\>' -e "\<($backends)\>" main.c $folders)
 }
 it "asks no end what it is" seam
+# ... nor its kind, but for what has no contents; confinement asks what the kernel must allow for each.
+kinds()
+{
+	! (cd "$top/src" && grep -rnE -A 1 '(->|\.)kind [!=]=' --include='*.c' -- */) |
+	    grep -vE '^(end|scsi|nvme|net|file|open)/|^plan/confine' |
+	    grep -oE '^.*\<END_[A-Z]+' | grep -vE 'END_(DISCARD|ZEROS)$'
+}
+it "... nor of what kind it is" kinds

@@ -297,6 +297,29 @@ endpoint_holds(const struct endpoint *ep)
 	return ep->kind < END_ZEROS;
 }
 
+/* Whether it is a file that can be written anywhere. */
+static inline bool
+endpoint_is_file(const struct endpoint *ep)
+{
+	return ep->kind == END_FILE;
+}
+
+/* Whether it is a disk of this machine, by the calls of the kernel. */
+static inline bool
+endpoint_is_node(const struct endpoint *ep)
+{
+	return ep->kind == END_BLOCK;
+}
+
+/* Who else uses the disk of a target: what is known of other machines. */
+enum users { USERS_KNOWN, USERS_REGISTERED, USERS_HIDDEN };
+static inline enum users
+endpoint_users(const struct endpoint *ep)
+{
+	return !ep->is.remote || ep->kind == END_RBD ? USERS_KNOWN :
+	    ep->kind == END_ISCSI ? USERS_REGISTERED : USERS_HIDDEN;
+}
+
 /* Extend the target to at least length bytes, if it has a length; errno. */
 int endpoint_extend(struct endpoint *, uint64_t length);
 

@@ -127,7 +127,7 @@ image_fits(const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_USAGE, "the blocks of %s are "
 		    "multiples of %d bytes: bs= times bpt= must be one, too",
 		    p->opts->manifest, SECTOR);
-	if (dst->kind == END_FILE && p->truncate < 0 && size > 0 &&
+	if (endpoint_is_file(dst) && p->truncate < 0 && size > 0 &&
 	    (!p->bounded || (uint64_t)size > p->length))
 		return fault_set(f, STATUS_REFUSED, "%s holds %lld bytes, but "
 		    "%s would only cover what is copied over its beginning: "

@@ -131,8 +131,8 @@ look_early(struct report *r, struct map *map)
 {
 	struct report_data *d = &r->data;
 
-	if (d->volumes.n == 0 && (d->p->dst->kind == END_FILE ||
-	    d->p->dst->kind == END_BLOCK))
+	if (d->volumes.n == 0 && (endpoint_is_file(d->p->dst) ||
+	    endpoint_is_node(d->p->dst)))
 		volumes_rescued(&d->volumes, d->p, map);
 }
 

@@ -252,5 +252,5 @@ part_idle(const struct endpoint *ep, uint64_t from, uint64_t to,
 	if (is)
 		return idle_disk(&r, &d, partition) != 0 ? -1 :
 		    idle_below(&r, &d);
-	return ep->kind == END_FILE ? idle_file(&r, ep) : 0;
+	return endpoint_is_file(ep) ? idle_file(&r, ep) : 0;
 }

@@ -335,7 +335,7 @@ static void
 packed_make(struct remarks *found, const struct plan *p, struct lookup *src)
 {
 	const struct packing *is, *from = packed_named(p->src->name);
-	const struct packing *to = p->dst->kind == END_FILE ?
+	const struct packing *to = endpoint_is_file(p->dst) ?
 	    packed_named(p->dst->name) : NULL;
 
 	if ((p->opts->decode & DECODE_NONE) != 0 || p->length == 0 ||

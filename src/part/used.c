@@ -76,7 +76,7 @@ used_count_files(const struct plan *p, unsigned *others)
 
 	*others = 0;
 	for (i = 0; (to = tee_target(p->dst, i)) != NULL; i++)
-		if (to->kind == END_FILE)
+		if (endpoint_is_file(to))
 			n++;
 		else if (to->kind != END_DISCARD)
 			++*others;

@@ -112,29 +112,17 @@ by_kernel(const struct endpoint *ep)
 	    type != FUSE_SUPER_MAGIC && type != V9FS_MAGIC;
 }
 
-/* An end on another machine connects again if necessary. */
+/* An address, as of another machine: it connects again if necessary. */
 static bool
-confine_local(const struct endpoint *ep)
+confine_distant(const struct endpoint *ep)
 {
 	switch (ep->kind) {
-	case END_FILE:
-	case END_BLOCK:
-	case END_SCSI:
-	case END_NVME:
-	case END_STREAM:
-	case END_ZEROS:
-	case END_RANDOM:
-	case END_DISCARD:
+#define ADDRESS(kind, ...)	case kind:
+#include "end/kinds.def"
 		return true;
 	default:
 		return false;
 	}
-}
-
-static bool
-confine_distant(const struct endpoint *ep)
-{
-	return !confine_local(ep);
 }
 
 static bool
@@ -236,7 +224,7 @@ allow_end(struct ruleset *r, const struct endpoint *ep)
 	if (ep->is.absent)		/* a file yet to be created */
 		ruleset_allow(r, ep->dir, DIRECTORY);
 	if (ep->is.absent || !endpoint_holds(ep) || ep->kind == END_STREAM ||
-	    !confine_local(ep))
+	    confine_distant(ep))
 		return;
 	if (ep->is.inherited) {
 		ruleset_allow(r, ep->fd, access);

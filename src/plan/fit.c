@@ -231,7 +231,7 @@ fit_no_file(const struct plan *p, struct fit *fit)
 	uint64_t from = dst->is.streamed && dst->geo.size > 0 ?
 	    (uint64_t)dst->geo.size : p->dst_off;
 
-	if (dst->kind != END_FILE || !p->bounded ||
+	if (!endpoint_is_file(dst) || !p->bounded ||
 	    __builtin_add_overflow(from, round_up(p->length, p->pad),
 	    &fit->need) || fit->need <= INT32_MAX)
 		return false;	/* all file systems have such files */

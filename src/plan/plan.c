@@ -427,7 +427,7 @@ set_claim(struct plan *p)
 
 	p->claim = p->chunk;
 	if (!waits || p->opts->manifest != NULL || p->opts->base != NULL ||
-	    p->dst->kind != END_FILE ||
+	    !endpoint_is_file(p->dst) ||
 	    p->src->is.streamed || PAGE % p->chunk != 0 ||
 	    p->dst_off % p->chunk != 0)
 		return;

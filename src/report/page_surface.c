@@ -153,10 +153,10 @@ surface_loses(const struct sheet *sh, const struct surface *s, bool written)
 		    s->ep->is.device ? "no file system or partition table "
 		    "found where it will be written" :
 		    "what it holds there will be lost");
-	if (written && s->ep->is.remote && s->ep->kind != END_RBD)
+	if (written && endpoint_users(s->ep) != USERS_KNOWN)
 		page_wrap(sh, "",
-		    s->ep->kind == END_ISCSI ? "only users that "
-		    "registered with it are known" :
+		    endpoint_users(s->ep) == USERS_REGISTERED ?
+		    "only users that registered with it are known" :
 		    "who else uses it cannot be known");
 }
 

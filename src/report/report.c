@@ -89,10 +89,13 @@ signs_note(const struct plan *p)
 static void
 elsewhere_note(const struct endpoint *dst)
 {
-	if (!dst->is.remote || dst->kind == END_RBD)
+	enum users users = endpoint_users(dst);
+
+	if (users == USERS_KNOWN)
 		return;
-	print(stderr, dst->kind == END_ISCSI ? "pardd: note: only users of %s "
-	    "that registered with it are known; elsewhere it may be mounted" :
+	print(stderr, users == USERS_REGISTERED ? "pardd: note: only users of "
+	    "%s that registered with it are known; elsewhere it may be "
+	    "mounted" :
 	    "pardd: note: who else uses %s cannot be known from here; where it "
 	    "lies it may be mounted", dst->name);
 }

@@ -186,13 +186,13 @@ report_said_of_end(const struct endpoint *ep)
 static bool
 file_of(const struct endpoint *ep, struct stat *st)
 {
-	int fd = ep->kind == END_BLOCK ? below_file(ep->id.node,
+	int fd = endpoint_is_node(ep) ? below_file(ep->id.node,
 	    &(uint64_t){ 0 }) : -1;
 	bool has = fd >= 0 && fstat(fd, st) == 0;
 
 	if (fd >= 0)
 		close(fd);
-	if (ep->kind != END_FILE)
+	if (!endpoint_is_file(ep))
 		return has;
 	st->st_dev = ep->id.file_dev;
 	st->st_ino = ep->id.file_ino;

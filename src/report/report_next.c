@@ -207,7 +207,7 @@ report_gpt_tool(const struct plan *p)
 const char *
 report_disk_name(const struct endpoint *ep)
 {
-	return (ep->kind == END_BLOCK || ep->kind == END_FILE) &&
+	return (endpoint_is_node(ep) || endpoint_is_file(ep)) &&
 	    !ep->is.inherited ? ep->name : "DISK";
 }
 
@@ -320,7 +320,7 @@ look_in_note(const struct plan *p)
 	char *word = shell_word(p->dst->name);
 	struct disk d;
 
-	if (word != NULL && p->dst->kind == END_FILE && !p->dst->is.inherited &&
+	if (word != NULL && endpoint_is_file(p->dst) && !p->dst->is.inherited &&
 	    p->dst_off == 0 && p->src->is.device && !p->counted &&
 	    p->src_off == (p->src->lim.part > 0 ? p->src->lim.base : 0)) {
 		if (p->src->lim.part > 0 || (endpoint_disk(p->src, &d) &&

@@ -70,8 +70,9 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	endpoint_traits(ep, traits, sizeof(traits));
 	if (traits[0] != '\0')
 		print(out, "%s_offers=%s", what, traits);
-	if (ep->is.remote && ep->kind != END_RBD && ep == p->dst)
-		print(out, "%s_users=%s", what, ep->kind == END_ISCSI ?
+	if (ep == p->dst && endpoint_users(ep) != USERS_KNOWN)
+		print(out, "%s_users=%s", what,
+		    endpoint_users(ep) == USERS_REGISTERED ?
 		    "none registered, others cannot be known" :
 		    "cannot be known");
 	print(out, "%s_first_byte=%llu", what, (ull)off);
@@ -221,7 +222,7 @@ report_longer(const struct plan *p, uint64_t length, char *text, size_t room)
 	const struct endpoint *dst = p->dst;
 	uint64_t end = round_up(length, p->pad);
 
-	if (dst->kind != END_FILE || dst->lim.part > 0 ||
+	if (!endpoint_is_file(dst) || dst->lim.part > 0 ||
 	    p->work == WORK_COMPARE || p->dst_off > 0 || p->counted ||
 	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
 	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
