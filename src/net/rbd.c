@@ -75,6 +75,8 @@ rbd_describe(struct endpoint *ep, const struct rbd *rbd)
 
 	ep->geo.size = ep->geo.room = (int64_t)rbd->image.size;
 	ep->geo.io_max = RBD_CALL_MOST;
+	ep->cmd = (struct commands){ .unit = 1, .most = RBD_CALL_MOST,
+		.zero_most = ZERO_MOST, .end = rbd->image.size };
 	ep->sync_why = "librbd has threads of its own";
 	ep->is.seekable = ep->is.past_cache = true;
 	ep->is.device = ep->is.remote = true;
@@ -235,26 +237,12 @@ rbd_transfer(struct lane *lane, struct io *io)
 {
 	struct rbd *rbd = lane->ep->priv;
 	struct rbd_call *call = lane->priv;
-	size_t most = io->op == OP_ZERO ? ZERO_MOST : RBD_CALL_MOST, n;
-	uint64_t at;
-	int err;
+	int err = rbd_image_do(&rbd->image, &call, io, rbd->zero_flags);
 
-	while (io->done < io->len && io->err == 0) {
-		at = io->off + io->done;
-		n = io->len - io->done < most ? io->len - io->done : most;
-		if (at >= rbd->image.size) {
-			io->err = io->op == OP_READ ? 0 : ENOSPC;
-			break;
-		}
-		if (n > rbd->image.size - at)
-			n = (size_t)(rbd->image.size - at);
-		err = rbd_image_do(&rbd->image, &call, io, at, n,
-		    rbd->zero_flags);
-		if (err == 0)
-			io->done += n;
-		else
-			rbd_fail(lane, io, err);
-	}
+	if (err == 0)
+		io->done = io->len;
+	else
+		rbd_fail(lane, io, err);
 	io->buf_in_use = io->lasting && call == NULL && lane->priv != NULL;
 	lane->priv = call;
 }
@@ -372,13 +360,9 @@ static const struct backend rbd_readback_backend = {
 static int
 rbd_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 {
-	const struct rbd *rbd = target->priv;
-
 	(void)f;
 	r->be = &rbd_readback_backend;
 	r->priv = target->priv;
-	r->geo.io_align = 1;
-	r->geo.size = (int64_t)rbd->image.size;
 	return 0;
 }
 

@@ -443,12 +443,13 @@ rbd_request(struct rbd_image *r, struct rbd_call **call,
 
 int
 rbd_image_do(struct rbd_image *r, struct rbd_call **call, const struct io *io,
-    uint64_t off, size_t len, int flags)
+    int flags)
 {
+	size_t len = io->len - io->done;
 	unsigned char *buf = io->op == OP_ZERO ? NULL : io->buf + io->done;
 	struct request q = { .what = io->op == OP_READ ? READ :
-	    io->op == OP_WRITE ? WRITE : ZERO, .buf = buf, .off = off,
-	    .len = len, .flags = flags };
+	    io->op == OP_WRITE ? WRITE : ZERO, .buf = buf,
+	    .off = io->off + io->done, .len = len, .flags = flags };
 	int err;
 
 	if (*call == NULL)

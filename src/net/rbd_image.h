@@ -127,13 +127,13 @@ struct rbd_call *rbd_call_new(void);
 void rbd_call_free(struct rbd_call *);
 
 /*
- * Read or write a part of an io, or zero it (flags: RBD_WRITE_ZEROES_), and
- * wait: len bytes at off, of the buffer at io->done.  Returns 0 or an errno
+ * Read or write the rest of an io, or zero it (flags: RBD_WRITE_ZEROES_), and
+ * wait; with a buffer, RBD_CALL_MOST bytes at most.  Returns 0 or an errno
  * value.  If the request has not returned in time, *call becomes NULL, and is
  * no longer the caller's; neither is the buffer if the io is lasting.
  */
 int rbd_image_do(struct rbd_image *, struct rbd_call **call,
-    const struct io *, uint64_t off, size_t len, int flags);
+    const struct io *, int flags);
 
 /* Flush to the disks of the cluster.  Returns 0 or an errno value. */
 int rbd_image_flush(struct rbd_image *);
