@@ -46,7 +46,11 @@ struct backend {
 	 */
 	int (*prepare)(struct endpoint *, int64_t length, struct fault *);
 						/* NULL: nothing to do */
-	int (*attach)(struct lane *);		/* errno; NULL: no state */
+	/*
+	 * Take what a lane needs; one that "probes" opens nothing.  errno.
+	 * NULL: it needs nothing.
+	 */
+	int (*attach)(struct lane *);
 	int (*detach)(struct lane *);		/* errno of pending errors */
 	/*
 	 * Move the bytes from io->done to io->len, and wait for it.  It deals
@@ -118,12 +122,8 @@ struct backend {
 	    uint64_t holes, struct fault *);
 	int (*flush)(struct endpoint *, struct fault *);
 						/* NULL: it needs no flush */
-	/*
-	 * For looking at the contents before the copy, see endpoint_view and
-	 * endpoint_probe.  Both NULL: there is nothing to look at.
-	 */
+	/* See endpoint_view.  NULL: see endpoint_probe. */
 	int (*view)(const struct endpoint *, bool *cached);
-	void (*probe)(struct endpoint *, struct io *);
 	/*
 	 * Fill in r, a copy of this target's endpoint, so that it reads from
 	 * the medium what the target was given, in multiples of
@@ -222,7 +222,7 @@ int endpoint_zoned(const struct endpoint *, struct fault *f);
 int flush_fd(int fd, unsigned timeout);
 
 /*
- * Read the first block of a disk, if it has one, with probe.  The result is
+ * Read the first block of a disk, if it has one.  The result is
  * left in *io, without the bytes.  Returns 0, or -1 with *f without memory.
  */
 int endpoint_probe_first(struct endpoint *, struct io *, struct fault *f);

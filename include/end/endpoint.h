@@ -107,6 +107,7 @@ struct traits {			/* properties of an end */
 	bool		 unflushable;	/* a target that has no flush */
 	bool		 single;	/* engine=async: one worker only */
 	bool		 wide;		/* needs ring entries of 128 bytes */
+	bool		 probed;	/* see endpoint_probe */
 	bool		 past_cache;	/* requests bypass the page cache */
 	bool		 back;		/* reads back the target, or compares */
 	bool		 durable;	/* a flush makes its data safe */
@@ -373,13 +374,12 @@ int endpoint_share(struct endpoint *, uint64_t to, const struct endpoint *src,
 
 /*
  * Reading the contents before the copy, of the target too.  "viewable": it can
- * be done.  "probed": by endpoint_probe, which reads whole blocks without a
- * descriptor that is open for writing.  Else by endpoint_view, which returns a
- * new descriptor for reading, or -1 with errno; *cached: part of the contents
+ * be done.  With is.probed by endpoint_probe, which reads whole blocks without
+ * a descriptor that is open for writing.  Else by endpoint_view, which returns
+ * a new descriptor for reading, or -1 with errno; *cached: part of the contents
  * is in the page cache, and should stay there.
  */
 bool endpoint_viewable(const struct endpoint *);
-bool endpoint_probed(const struct endpoint *);
 void endpoint_probe(struct endpoint *, struct io *);
 int endpoint_view(const struct endpoint *, bool *cached);
 

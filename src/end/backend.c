@@ -168,7 +168,7 @@ endpoint_probe_first(struct endpoint *r, struct io *io, struct fault *f)
 	if (io->buf == NULL)
 		return fault_errno(f, ENOMEM, "%s", r->name);
 	if (r->geo.size > 0)
-		r->be->probe(r, io);
+		endpoint_probe(r, io);
 	free(io->buf);
 	io->buf = NULL;
 	return 0;

@@ -271,19 +271,7 @@ endpoint_share(struct endpoint *ep, uint64_t to, const struct endpoint *src,
 bool
 endpoint_viewable(const struct endpoint *ep)
 {
-	return ep->be->view != NULL || ep->be->probe != NULL;
-}
-
-bool
-endpoint_probed(const struct endpoint *ep)
-{
-	return ep->be->probe != NULL;
-}
-
-void
-endpoint_probe(struct endpoint *ep, struct io *io)
-{
-	ep->be->probe(ep, io);
+	return ep->be->view != NULL || ep->is.probed;
 }
 
 int

@@ -289,3 +289,15 @@ lane_transfer(struct lane *lane, struct io *io)
 	lane_transfer_once(lane, io);
 	lane_request_ended(lane, io);
 }
+
+void
+endpoint_probe(struct endpoint *ep, struct io *io)
+{
+	struct lane lane = { .ep = ep, .halt = -1, .probes = true };
+
+	io->err = ep->be->attach == NULL ? 0 : ep->be->attach(&lane);
+	if (io->err != 0)
+		return;
+	lane_transfer(&lane, io);
+	lane_detach(&lane);
+}

@@ -309,7 +309,7 @@ nbd_describe(struct endpoint *ep, const struct nbd *nbd)
 	ep->cmd = (struct commands){ .unit = nbd->block, .most = nbd->most,
 		.zero_most = ZERO_MOST, .end = nbd->size };
 	ep->geo.depth = NBD_FLIGHTS;
-	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.seekable = ep->is.past_cache = ep->is.probed = true;
 	ep->is.device = ep->is.remote = true;
 	ep->is.single = !nbd->several;
 	ep->is.durable = target;
@@ -502,7 +502,7 @@ nbd_attach(struct lane *lane)
 	if (l == NULL)
 		return ENOMEM;
 	l->link = &nbd->link;
-	if (nbd->several)
+	if (nbd->several && !lane->probes)
 		err = connect_lane(lane, nbd, l);
 	if ((err == ECONNREFUSED || err == EMFILE) && !lane->ep->spec.async)
 		err = 0;
@@ -680,18 +680,6 @@ nbd_conclude(struct lane *lane, struct io *io)
 	command_listen(&nbd->command);
 }
 
-/* Uses the first connection, before there are lanes. */
-static void
-nbd_probe(struct endpoint *ep, struct io *io)
-{
-	struct nbd *nbd = ep->priv;
-	struct nbd_lane l = { .link = &nbd->link };
-	struct lane lane = { .ep = ep, .halt = -1, .priv = &l };
-
-	lane_transfer(&lane, io);
-	free(lane.bounce);
-}
-
 /* --- after the last write ------------------------------------------------- */
 
 /* A connection that was lost may have taken along what was not flushed. */
@@ -772,7 +760,6 @@ const struct backend nbd_backend = {
 	.extent = nbd_extent_at,
 	.changed = nbd_changed,
 	.flush = nbd_flush_end,
-	.probe = nbd_probe,
 	.open_readback = nbd_readback,
 	.note = nbd_note,
 	.traits = nbd_traits,

@@ -78,7 +78,7 @@ rbd_describe(struct endpoint *ep, const struct rbd *rbd)
 	ep->cmd = (struct commands){ .unit = 1, .most = RBD_CALL_MOST,
 		.zero_most = ZERO_MOST, .end = rbd->image.size };
 	ep->sync_why = "librbd has threads of its own";
-	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.seekable = ep->is.past_cache = ep->is.probed = true;
 	ep->is.device = ep->is.remote = true;
 	ep->is.durable = target;
 	ep->is.zeroes = target;
@@ -247,20 +247,6 @@ rbd_transfer(struct lane *lane, struct io *io)
 	lane->priv = call;
 }
 
-/* Runs before there are lanes. */
-static void
-rbd_probe(struct endpoint *ep, struct io *io)
-{
-	struct lane lane = { .ep = ep, .halt = -1, .priv = rbd_call_new() };
-
-	if (lane.priv == NULL) {
-		io->err = ENOMEM;
-		return;
-	}
-	lane_transfer(&lane, io);
-	rbd_call_free(lane.priv);
-}
-
 /* ----------------------------------------------------------- what it knows */
 
 /* The extent at off, if the last answer has it. */
@@ -387,7 +373,6 @@ const struct backend rbd_backend = {
 	.extent = rbd_extent,
 	.changed = rbd_changed,
 	.flush = rbd_flush_end,
-	.probe = rbd_probe,
 	.open_readback = rbd_readback,
 	.traits = rbd_traits,
 	.close = rbd_close_end,

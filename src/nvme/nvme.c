@@ -350,7 +350,7 @@ nvme_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->geo.block = ep->geo.io_align = nv->disk.block;
 	ep->geo.size = ep->geo.room = (int64_t)ep->cmd.end;
 	ep->geo.io_max = ep->cmd.most;
-	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.seekable = ep->is.past_cache = ep->is.probed = true;
 	ep->is.durable = ep->spec.role == TARGET;
 	ep->is.zeroes = ep->spec.role == TARGET && ep->cmd.zero_most > 0 &&
 	    !nv->how.fua;
@@ -581,15 +581,6 @@ nvme_transfer(struct lane *lane, struct io *io)
 	io->done += (size_t)c.blocks * nv->disk.block;
 }
 
-static void
-nvme_probe(struct endpoint *ep, struct io *io)
-{
-	struct lane lane = { .ep = ep, .halt = -1, .probes = true };
-
-	lane_transfer(&lane, io);
-	free(lane.bounce);
-}
-
 /* --- asynchronous requests ------------------------------------------------ */
 
 static bool
@@ -750,7 +741,6 @@ const struct backend nvme_backend = {
 	.finish = nvme_finish,
 	.check_kept = nvme_check_kept,
 	.flush = nvme_flush_target,
-	.probe = nvme_probe,
 	.open_readback = nvme_open_readback,
 	.note = nvme_note,
 	.close = nvme_close,

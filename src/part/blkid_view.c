@@ -34,7 +34,7 @@ view_bring(const struct view *v, struct io *io)
 {
 	ssize_t n;
 
-	if (endpoint_probed(v->ep)) {
+	if (v->ep->is.probed) {
 		endpoint_probe(v->ep, io);
 		return;
 	}
@@ -154,7 +154,7 @@ view_empty(struct view *v)
 {
 	v->fd = v->from = -1;
 	v->sparse = true;
-	if (!endpoint_probed(v->ep)) {
+	if (!v->ep->is.probed) {
 		v->from = endpoint_view(v->ep, &v->cached);
 		if (v->from < 0)
 			return errno;
@@ -188,7 +188,7 @@ view_open(struct view *v, struct endpoint *ep)
 		    ep->geo.size),
 		.sector = ep->geo.block };
 	v->filled = v->size;
-	v->sparse = endpoint_probed(ep);
+	v->sparse = ep->is.probed;
 	if (v->sparse)
 		return make_sparse(v);
 	v->fd = endpoint_view(ep, &v->cached);

@@ -210,7 +210,7 @@ confine_open_end(const struct endpoint *ep)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	return endpoint_viewable(ep) && !endpoint_probed(ep) ?
+	return endpoint_viewable(ep) && !ep->is.probed ?
 	    endpoint_view(ep, &cached) : -1;
 }
 

@@ -314,7 +314,7 @@ iscsi_attach(struct lane *lane)
 		return ENOMEM;
 	lane->priv = l;
 	l->sg.path = sg->path;
-	err = iscsi_link_start(&iscsi_of(lane->ep)->link);
+	err = lane->probes ? 0 : iscsi_link_start(&iscsi_of(lane->ep)->link);
 	if (err != 0)
 		iscsi_detach(lane);
 	return err;
@@ -496,7 +496,6 @@ static const struct backend iscsi_readback_backend = {
 	.attach = iscsi_attach,
 	.detach = iscsi_detach,
 	.transfer = iscsi_transfer,
-	.probe = sg_probe,
 	.close = close_readback,
 };
 
@@ -543,7 +542,6 @@ const struct backend iscsi_backend = {
 	.extent = sg_extent,
 	.check_kept = sg_check_kept,
 	.flush = iscsi_flush,
-	.probe = sg_probe,
 	.open_readback = iscsi_readback,
 	.note = sg_note,
 	.traits = iscsi_traits,

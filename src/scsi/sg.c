@@ -402,7 +402,7 @@ sg_fill_in(struct endpoint *ep)
 		.end = sg->disk.blocks * sg->disk.block };
 	ep->geo.block = ep->geo.io_align = sg->disk.block;
 	ep->geo.size = ep->geo.room = (int64_t)ep->cmd.end;
-	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.seekable = ep->is.past_cache = ep->is.probed = true;
 	ep->is.durable = ep->spec.role == TARGET;
 	ep->is.sparse = has_gaps(ep);
 	ep->is.zeroes = ep->spec.role == TARGET && sg->disk.same_most > 0 &&
@@ -484,7 +484,7 @@ sg_detach(struct lane *lane)
 
 	if (l->map != NULL)
 		munmap(l->map, l->map_len);
-	if (l->path.fd >= 0 && !sg->shared)
+	if (l->path.fd >= 0 && !sg->shared && !lane->probes)
 		close(l->path.fd);
 	sg_async_close(l->async);
 	free(l);
@@ -502,6 +502,8 @@ sg_attach(struct lane *lane)
 		return ENOMEM;
 	lane->priv = l;
 	l->path = sg->path;
+	if (lane->probes)
+		return 0;	/* by the descriptor of the queries */
 	if (!sg->shared)
 		l->path.fd = reopen(sg->path.fd, endpoint_path(lane->ep),
 		    sg_open_flags(lane->ep, false));
@@ -601,24 +603,6 @@ sg_conclude(struct lane *lane, struct io *io)
 
 	sg_take(lane, io, &r);
 	sg_end(lane, io, &r);
-}
-
-/*
- * Uses the descriptor of the queries, which may be read-only.  Its errors are
- * not counted in the notes about the copy.
- */
-void
-sg_probe(struct endpoint *ep, struct io *io)
-{
-	struct sg *sg = ep->priv;
-	unsigned indirect = sg->indirect;
-	struct sg_lane l = { .path = sg->path };
-	struct lane lane = { .ep = ep, .halt = -1, .priv = &l,
-		.probes = true };
-
-	lane_transfer(&lane, io);
-	free(lane.bounce);
-	sg->indirect = indirect;
 }
 
 int
@@ -739,7 +723,6 @@ const struct backend sg_backend = {
 	.service = sg_service,
 	.conclude = sg_conclude,
 	.flush = sg_flush,
-	.probe = sg_probe,
 	.open_readback = sg_readback,
 	.note = sg_note,
 	.close = sg_close,

@@ -99,7 +99,6 @@ int sg_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
 void sg_transfer(struct lane *, struct io *);
 int sg_extent(const struct endpoint *, uint64_t off, struct extent *);
 int sg_flush(struct endpoint *, struct fault *);
-void sg_probe(struct endpoint *, struct io *);
 int sg_readback(const struct endpoint *target, struct endpoint *r,
     struct fault *);
 void sg_note(const struct endpoint *, char *text, size_t room);

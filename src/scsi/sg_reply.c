@@ -114,6 +114,7 @@ sg_compose(const struct lane *lane, const struct io *io, unsigned char *buf)
 	c.unmap = c.same && (lane->ep->spec.flags & FLAG_TRIM) != 0 &&
 	    sg->disk.frees_zeros;
 	c.mmap = l->map != NULL && !c.same;
+	c.direct = c.direct && !lane->probes;
 	c.lba = (io->off + io->done) / c.block;
 	c.blocks = (uint32_t)((io->len - io->done) / c.block);
 	c.buf = buf;

@@ -39,12 +39,6 @@ endpoint_viewable(const struct endpoint *ep)
 	return ep->fd < 0;
 }
 
-bool
-endpoint_probed(const struct endpoint *ep)
-{
-	return ep->fd < 0;
-}
-
 int
 endpoint_view(const struct endpoint *ep, bool *cached)
 {
@@ -222,6 +216,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct endpoint ep = { .name = "disk", .fd = -1,
+		.is.probed = true,
 		.geo = { .size = DISK, .room = DISK } };
 	struct fault f = { 0 };
 	struct parts t;

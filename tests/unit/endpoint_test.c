@@ -306,7 +306,7 @@ says_that_it_cannot(void **state)
 	opened(TARGET, 0);
 	assert_int_equal(endpoint_share(&end, 0, &file, 0, 1), EOPNOTSUPP);
 	assert_true(endpoint_viewable(&end));
-	assert_false(endpoint_probed(&end));
+	assert_false(end.is.probed);
 	closed();
 }
 

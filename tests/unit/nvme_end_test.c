@@ -480,13 +480,13 @@ asks_whether_its_format_is_another(void **state)
 }
 
 static void
-takes_no_block_for_bad_without_a_lane(void **state)
+takes_no_block_for_bad_before_the_copy(void **state)
 {
 	(void)state;
 	end.spec.coe = true;
 	disk.rule[0] = (struct rule){ READ, 1, .result = 0x80 };
 	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
-	nvme_backend.probe(&end, &io);
+	endpoint_probe(&end, &io);
 	assert_int_equal(io.err, EPROTO);
 	disk.rule[0].times = 1;
 	transfer(OP_READ, 0, BLOCK);
@@ -537,7 +537,7 @@ main(void)
 		CASE(submits_what_is_one_command),
 		CASE(finishes_by_what_the_disk_says),
 		CASE(asks_whether_its_format_is_another),
-		CASE(takes_no_block_for_bad_without_a_lane),
+		CASE(takes_no_block_for_bad_before_the_copy),
 		CASE(cuts_the_longest_commands),
 	};
 

@@ -104,6 +104,7 @@ are_found_up_to_a_link_that_is_lost(void **state)
 {
 	(void)state;
 	disk.ep.be = &probed;
+	disk.ep.is.probed = true;
 	add_row(&disk, 0, 0, 0x83, 64, 64);
 	add_row(&disk, 0, 1, 0x05, 2000, 8);
 	disk.lost = 2000 * SECTOR;
@@ -176,6 +177,7 @@ are_unknown_where_the_disk_cannot_be_read(void **state)
 	assert_int_equal(parts_signs(&disk.ep, 0, UINT64_MAX, &sign), 0);
 	assert_int_equal(parts_rescued(&disk.ep, &disk.ep, &map, &t, &f), -1);
 	disk.ep.be = &probed;
+	disk.ep.is.probed = true;
 	disk.lost = 0;
 	assert_int_equal(parts_limit(&disk.ep, 1, &f), -1);
 	assert_int_equal(f.status, STATUS_MEDIUM);
@@ -243,6 +245,7 @@ of_a_rescue_are_those_that_were_read(void **state)
 	for (i = 0; i < 6; i++) {
 		writes = i % 3;
 		target.ep.be = i < 3 ? &viewed : &probed;
+		target.ep.is.probed = i >= 3;
 		(void)parts_rescued(&target.ep, &disk.ep, &map, &t, &f);
 		assert_int_equal(t.n, 0);
 		failed += f.status == STATUS_MEDIUM;

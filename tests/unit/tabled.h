@@ -68,12 +68,6 @@ tabled_get(const struct tabled *t, struct io *io)
 }
 
 static void
-tabled_probe(struct endpoint *ep, struct io *io)
-{
-	tabled_get(tabled(ep), io);
-}
-
-static void
 tabled_transfer(struct lane *lane, struct io *io)
 {
 	tabled_get(tabled(lane->ep), io);
@@ -103,8 +97,7 @@ tabled_disk(const struct endpoint *ep, struct disk *d)
 static const struct backend viewed = { .view = tabled_view,
 	.attach = tabled_attach, .transfer = tabled_transfer,
 	.open_readback = tabled_readback, .disk = tabled_disk };
-static const struct backend probed = { .probe = tabled_probe,
-	.attach = tabled_attach, .transfer = tabled_transfer,
+static const struct backend probed = { .attach = tabled_attach, .transfer = tabled_transfer,
 	.open_readback = tabled_readback, .disk = tabled_disk };
 static const struct backend blind = { .transfer = tabled_transfer };
 
@@ -118,7 +111,7 @@ begin_disk(struct tabled *t, const char *name, const struct backend *be,
 	assert_int_equal(ftruncate(t->fd, (off_t)(sectors * sector)), 0);
 	t->ep = (struct endpoint){ .be = be, .priv = t, .name = name,
 		.fd = -1, .dir = -1, .layer = -1,
-		.is = { .device = true },
+		.is = { .device = true, .probed = be == &probed },
 		.geo = { .size = (int64_t)(sectors * sector),
 		    .room = (int64_t)(sectors * sector), .block = sector,
 		    .io_align = sector },
