@@ -484,6 +484,7 @@ decoded_take_over(struct endpoint *ep, struct decoded *d)
 	ep->geo = (struct geometry){ .size = d->size.exact ?
 		(int64_t)d->size.size : -1, .least = d->size.size, .room = -1,
 		.io_align = 1 };
+	ep->cmd = (struct commands){ .unit = 0 };
 	ep->lim = (struct limits){ .end = UINT64_MAX };
 	ep->dir = ep->layer = -1;
 	ep->held = 0;
