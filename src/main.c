@@ -11,12 +11,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/errand.h"
 #include "base/print.h"
 #include "base/secrets.h"
@@ -298,7 +300,7 @@ session_stuck(struct session *s)
 
 /* Open both ends.  Returns 0, or -1 with *f and neither open. */
 static int
-open_ends(struct session *s, struct fault *f)
+open_both(struct session *s, struct fault *f)
 {
 	const struct opts *o = s->o;
 	bool look = o->mode == MODE_DRY_RUN;
@@ -316,6 +318,30 @@ open_ends(struct session *s, struct fault *f)
 		return -1;
 	}
 	return 0;
+}
+
+/*
+ * The same, for a file of which somebody has a lease as often as it takes: the
+ * kernel ends the lease after a while (lease-break-time in proc(5)).
+ */
+static int
+open_ends(struct session *s, struct fault *f)
+{
+	unsigned limit = s->o->timeout < 0 ? UINT_MAX : opts_timeout(s->o);
+	struct clock_limit wait = { .seconds = limit };
+	struct clock_limit quiet = { .seconds = 1 };
+	bool told = false;
+	int failed;
+
+	while ((failed = open_both(s, f)) != 0 && f->by == TOLD_LEASED &&
+	    clock_within(&wait)) {
+		if (!told && !clock_within(&quiet)) {
+			report_waiting(f, s->o);
+			told = true;
+		}
+		usleep(100000);
+	}
+	return failed;
 }
 
 static int

@@ -209,6 +209,36 @@ hole_limit()
 }
 it "says 77 when a hole at the end goes past that limit" hole_limit
 
+# Somebody has a lease on a file, and never gives it up.
+leased()
+{
+	"$blocks" make src 64k && "$blocks" make dst 64k 9 &&
+	    exits 61 "$tools/hold" lease "$1" "$pardd" if=src of=dst timeout=2 &&
+	    says "^pardd: $1: another program.* has a lease on it; waiting" && holds dst 0 0 64k 9 &&
+	    exits 61 "$tools/hold" lease "$1" "$pardd" if=src of=dst of=other timeout=1 status=none &&
+	    does_not_say waiting && [[ ! -e other ]] &&
+	    exits 124 "$tools/hold" lease "$1" timeout -s INT 2 "$pardd" if=src of=dst && says 'waiting' &&
+	    holds dst 0 0 64k 9
+}
+it "says that it waits for who has a lease on the target" leased dst
+it "... or on the source" leased src
+given_up()
+{
+	"$blocks" make src 64k && "$blocks" make dst 64k 9 && : >other || return
+	"$tools/hold" lease dst sleep 3 &
+	until_true 20 has_lease dst && exits 0 "$pardd" if=src of=dst && complete && same src dst &&
+	    says 'has a lease on it; waiting' || return
+	wait
+	"$tools/hold" lease other sleep 1 &
+	until_true 20 has_lease other && exits 0 "$pardd" if=src of=dst log=other && [[ -s other ]] &&
+	    does_not_say Resource
+}
+has_lease()
+{
+	grep -q "LEASE .*:$(stat -c %i "$1") " /proc/locks
+}
+it "... and copies when it was given up" given_up
+
 # as_large FILE N: it has N bytes at least
 as_large()
 {
@@ -309,8 +339,8 @@ shifted()
 }
 blocks_move()
 {
-	"$blocks" make "$scratch/probe" 64k && fallocate -c -l 4096 "$scratch/probe" &&
-	    fallocate -i -l 4096 "$scratch/probe"
+	"$blocks" make "$scratch/moves" 64k && fallocate -c -l 4096 "$scratch/moves" &&
+	    fallocate -i -l 4096 "$scratch/moves"
 }
 if blocks_move 2>/dev/null; then
 	for at in 0 1M 4190208; do

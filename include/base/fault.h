@@ -14,6 +14,8 @@ enum told {			/* by these the same fault is known again */
 	TOLD_OF_MAP,		/* that its file cannot be written */
 	TOLD_DROPPED,		/* a target failed */
 	TOLD_SILENT,		/* a target did not answer in time */
+	TOLD_LEASED,		/* it was not opened: who has a lease on the
+				 * file was asked to give it up */
 } __attribute__((packed));
 
 /*

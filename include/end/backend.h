@@ -313,7 +313,10 @@ bool layer_is(const struct endpoint *, int fd, const struct stat *);
  */
 int reopen(int path, const char *name, int flags);
 
-/* The same for a name just looked up; ESTALE if it now leads elsewhere. */
+/*
+ * The same for a name just looked up; ESTALE if it now leads elsewhere, EAGAIN
+ * if another process has a lease on the file, and was asked to give it up.
+ */
 int open_found(int path, const char *name, int flags);
 
 /*

@@ -110,6 +110,9 @@ void report_warmth(const struct plan *, bool warm, double celsius);
 /* A signal was received; requests in flight are being finished. */
 void report_stopping(int signo);
 
+/* A file cannot be opened yet, for this reason. */
+void report_waiting(const struct fault *, const struct opts *);
+
 /* The copy is over, but writing the files of the run takes long. */
 void report_settling(const struct plan *);
 

@@ -86,9 +86,9 @@ open_found(int path, const char *name, int flags)
 	if (name == NULL || !path_is_file(path))
 		return reopen(path, name, flags);
 	fd = reopen_file(path, name, flags);
-	if (fd >= 0 || (errno != ELOOP && errno != EAGAIN))
+	if (fd >= 0 || errno != ELOOP)
 		return fd;
-	fd = reopen(path, name, flags);	/* a link, or someone has a lease */
+	fd = reopen(path, name, flags);	/* a link */
 	if (fd < 0 || (stat(name, &got) == 0 && fstat(path, &want) == 0 &&
 	    same_file(&want, &got)))
 		return fd;

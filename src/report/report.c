@@ -246,6 +246,14 @@ report_stopping(int signo)
 }
 
 void
+report_waiting(const struct fault *f, const struct opts *o)
+{
+	if ((o->status & SHOW_NONE) == 0 && print_room())
+		print(stderr, "pardd: %s; waiting until that has ended",
+		    f->text);
+}
+
+void
 report_settling(const struct plan *p)
 {
 	if ((p->opts->status & SHOW_NONE) == 0 && print_room())

@@ -5,6 +5,8 @@
  *	hold lock PATH COMMAND ...	locked with flock(2)
  *	hold range PATH COMMAND ...	with a byte of it locked, as QEMU does
  *	hold record PATH COMMAND ...	the same, as the lock of this process
+ *	hold lease PATH COMMAND ...	with a lease, as file servers have, that
+ *					is never given up
  *	hold open PATH COMMAND ...	only opened, for reading and writing
  *	hold watch PATH COMMAND ...	by inotify, as udev does
  *	hold map PATH COMMAND ...	its pages mapped, so that they stay in
@@ -16,6 +18,7 @@
 #define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
@@ -72,12 +75,13 @@ begin(const char *how, const char *path)
 		return range(path, F_SETLK);
 	if (strcmp(how, "excl") == 0)
 		fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
-	else if (strcmp(how, "open") == 0)
+	else if (strcmp(how, "open") == 0 || strcmp(how, "lease") == 0)
 		fd = open(path, O_RDWR | O_CLOEXEC);
 	else
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || (strcmp(how, "lock") == 0 && flock(fd, LOCK_EX | LOCK_NB)
-	    != 0))
+	    != 0) || (strcmp(how, "lease") == 0 && (signal(SIGIO, SIG_IGN) ==
+	    SIG_ERR || fcntl(fd, F_SETLEASE, F_WRLCK) != 0)))
 		err(NOT, "%s", path);
 	return fd;
 }
@@ -90,7 +94,7 @@ main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 4)
-		errx(2, "usage: hold excl|lock|range|record|open|watch|map PATH "
+		errx(2, "usage: hold excl|lease|lock|range|record|open|watch|map PATH "
 		    "COMMAND ...");
 	fd = begin(argv[1], argv[2]);
 	if ((pid = fork()) < 0)
