@@ -23,6 +23,20 @@ struct sample {			/* of the progress, over all runs */
 	uint64_t finished, bad;	/* bytes */
 };
 
+/* The partitions that are copied, and their file systems. */
+struct volume_row {
+	unsigned number;	/* number; 0: no partitions */
+	uint64_t off, len;	/* bytes of the source */
+	char	 type[32];	/* as blkid(8) has it; "" if unknown */
+	char	 label[128];	/* as it is on the disk, or "" */
+};
+
+struct volumes {
+	char	 table[8];	/* "gpt", "dos"; "": no table */
+	struct volume_row *row;	/* volumes_free frees them */
+	size_t	 n;
+};
+
 struct report_data {
 	const struct plan *p;
 	struct outcome	*out;		/* NULL: still running */
@@ -59,5 +73,19 @@ void report_html(FILE *, const struct report_data *);
 /* Write the progress as a comment that a later run can read, and read it. */
 void report_put_samples(FILE *, const struct report_data *);
 void report_get_samples(struct report_data *, const char *text);
+
+/*
+ * Examine the source.  *v is empty if it has no contents of its own, cannot be
+ * read, or without memory. volumes_free frees it.
+ */
+void volumes_of_source(struct volumes *v, const struct plan *);
+
+/*
+ * The same for a rescue, whose source is left alone: uses what the target has
+ * according to the map.  *v is empty unless the copy begins at the first byte
+ * of both ends.
+ */
+void volumes_rescued(struct volumes *v, const struct plan *, struct map *);
+void volumes_free(struct volumes *v);
 
 #endif

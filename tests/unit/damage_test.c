@@ -10,8 +10,8 @@
 #include <bsd/string.h>
 #include <stdlib.h>
 
+#include "../../src/html/report_data.h"
 #include "part/damage.h"
-#include "part/parts.h"
 #include "part/remarks.h"
 #include "poor.h"
 #include "tabled.h"
