@@ -155,7 +155,7 @@ at_hand()
 		[[ $line = *"/dev/$name"* ]] || continue
 		if [[ -z ${disk[$name]-} ]]; then
 			[[ -e $name ]] || "$blocks" make "$name" 12M 5 || return
-			[[ $line != *part=* ]] || table "$name" || return
+			[[ $line != *part=* && $line != *table=* ]] || table "$name" || return
 			loop "$name" || return
 			disk[$name]=$dev
 		fi
@@ -209,7 +209,7 @@ parses()
 {
 	local line=${1//\/dev\/}
 	stuff "$1" && "$blocks" make sda 12M 5 && "$blocks" make sdb 12M 5 || return
-	[[ $line != *part=* ]] || { table sda && table sdb; } || return
+	[[ $line != *part=* && $line != *table=* ]] || { table sda && table sdb; } || return
 	line=${line#*| } line=${line%%[|>]*}
 	run bash -c "${line/pardd/pardd -d} </dev/null"
 	[[ $status != 1 && $status != 127 ]] || fail "$line: $(<err)"
