@@ -572,7 +572,7 @@ it "... or one beside, and upon, the loop device that is the source" shown_besid
 twice()
 {
 	ext4_image e4 && at_end e4 33554432 && exits 0 "$pardd" if=e4 of=copy used=only &&
-	    says 'has the signature of linux_raid_member, too: copied whole$' && same e4 copy
+	    says 'its md superblock is wrong: copied whole$' && same e4 copy
 }
 # at_end FILE SIZE: the signature of an md of old
 at_end()
@@ -746,7 +746,7 @@ made_over()
 	ext4_image e4 && { printf 'LUKS\xba\xbe\0\1'; head -c 504 /dev/zero; } |
 	    dd of=e4 conv=notrunc status=none && whole 'not known' || return
 	ext4_image e4 && loop e4 && { ! command -v pvcreate || pvcreate -qyff "$dev"; } >made 2>&1 &&
-	    losetup --detach "$dev" && { ! command -v pvcreate || whole 'not known'; }
+	    losetup --detach "$dev" && { ! command -v pvcreate || whole 'group of LVM, or has no metadata'; }
 }
 ! command -v mkfs.fat >/dev/null || it "copies one whole with a signature of another" made_over
 # At odd places, and no place that a target could have holes in is left out.

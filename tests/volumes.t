@@ -176,6 +176,70 @@ rescued()
 }
 it "reads the volumes in order, with used=meta" rescued
 
+# number FILE AT BYTES VALUE: in little endian
+number()
+{
+	local i text=
+	for ((i = 0; i < $3; i++)); do
+		text+=\\x$(printf %02x $(($4 >> 8 * i & 255)))
+	done
+	# shellcheck disable=SC2059
+	printf "$text" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+# md_member FILE AT DATA SIZE [LEVEL]: a superblock of version 1 at byte AT; see
+# mdp_superblock_1 in the kernel's md_p.h
+md_member()
+{
+	local word sum=0
+	number "$1" "$2" 4 0xa92b4efc && number "$1" $(($2 + 4)) 4 1 && number "$1" $(($2 + 72)) 4 "${5-1}" &&
+	    number "$1" $(($2 + 80)) 8 $(($4 / 512)) && number "$1" $(($2 + 92)) 4 2 &&
+	    number "$1" $(($2 + 128)) 8 $(($3 / 512)) && number "$1" $(($2 + 136)) 8 $(($4 / 512)) &&
+	    number "$1" $(($2 + 144)) 8 $(($2 / 512)) && number "$1" $(($2 + 208)) 8 -1 &&
+	    number "$1" $(($2 + 220)) 4 2 && number "$1" $(($2 + 258)) 2 1 || return
+	printf '\1\2\3\4' | dd of="$1" bs=1 seek=$(($2 + 16)) conv=notrunc status=none
+	for word in $(od -A n -t u4 -v -j "$2" -N 260 "$1"); do
+		((sum += word))
+	done
+	number "$1" $(($2 + 216)) 4 $(((sum & 0xffffffff) + (sum >> 32)))
+}
+# mirrored AT DATA LEVEL: a file system of 60 MB in an array on a disk of 64 MiB
+mirrored()
+{
+	rm -f disk copy && truncate -s 64M disk && truncate -s 60M plain || return
+	[[ -e $scratch/kept.root ]] || { truncate -s 160M disk && group disk && rm disk && truncate -s 64M disk; } || return
+	dd if="$scratch/kept.root" of=disk bs=4k seek=$(($2 / 4096)) conv=notrunc,sparse status=none
+	md_member disk "$1" "$2" 62914560 "$3" || return
+	! command -v mdadm >/dev/null || { mdadm --examine disk >examined && grep -q 'Checksum.*correct' examined; } ||
+	    fail "$(<examined)" || return
+	exits 0 "$pardd" if=disk of=copy used=only || return
+	if [[ $3 != 1 ]]; then
+		says 'note: .*is part of an md array that is no RAID1: copied whole' && same disk copy
+		return
+	fi
+	told 'without .* that 1 file system calls free' && cmp -n "$2" disk copy &&
+	    cmp -i $(($2 + 62914560)) disk copy && dd if=copy of=img bs=4k skip=$(($2 / 4096)) count=15360 status=none &&
+	    check_fs ext4 img && mount_fs ext4 && digests >after && leave_fs ext4 && same "$scratch/sums.root" after
+}
+it "looks into the array of a RAID1 whose superblock is at 4 KiB" mirrored 4096 1048576 1
+it "... at the start" mirrored 0 1048576 1
+it "... at the end" mirrored $(((64 << 20) - 8192)) 0 1
+it "copies a member of another RAID whole" mirrored 4096 1048576 5
+# A group on an array in a partition.
+it_all()
+{
+	local at=$((5 << 20))
+	rm -f disk copy && truncate -s 180M disk && printf '%s\n' 'label: dos' 'start=10240,size=340000' |
+	    sfdisk -q disk && group disk -o 6M --sizelimit 160M && truncate -s 8192 super &&
+	    md_member super 4096 1048576 $((160 << 20)) &&
+	    dd if=super of=disk bs=4096 seek=$((at / 4096)) conv=notrunc status=none &&
+	    exits 0 "$pardd" if=disk of=copy used=only json=json && told 'without .* that 3 file systems' &&
+	    jq -es '.[0].file_systems | map([.type, .volume]) == [["linux_raid_member", null],
+		["LVM2_member", "md"], ["ext4", "vg0/root"], ["ext4", "vg0/home"]]' json >/dev/null ||
+	    fail "$(jq -sc '.[0].file_systems' json)" || return
+	has_files copy -o 6M --sizelimit 160M
+}
+it "looks into a group on an array in a partition" it_all
+
 # rolled: volumes of any size in any pieces, some removed, some of another kind
 rolled()
 {

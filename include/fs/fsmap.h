@@ -5,7 +5,8 @@
  * It is read block by block through a function of the caller.  It is never
  * mounted or written.  Every number is checked before use, and what cannot be
  * read counts as used.  Supported: ext2/3/4, XFS, btrfs, NTFS, FAT12/16/32,
- * exFAT, swap; and what has volumes with file systems of their own: LVM2.
+ * exFAT, swap; and what has volumes with file systems of their own: LVM2,
+ * md RAID1.
  */
 #ifndef PARDD_FSMAP_H
 #define PARDD_FSMAP_H
@@ -69,7 +70,7 @@ struct fs_volume {		/* may have a file system */
 };
 
 struct fs_map {
-	char	 type[16];	/* as blkid(8) has it; vfat: any FAT; or "" */
+	char	 type[20];	/* as blkid(8) has it; vfat: any FAT; or "" */
 	char	 label[128];	/* as it is on the disk, or "" */
 	enum fs_state state;
 	char	 reason[128];	/* why it is not clean, for people; or "" */

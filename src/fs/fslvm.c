@@ -21,7 +21,8 @@
 
 enum {
 	SECTOR = 512,
-	LABELS = 4,		/* sectors that may have the label: */
+	LABELS = 4,		/* sectors that may have the label; as a rule */
+	LABELS_GUESS = 2,	/* it is the second one: */
 	L_SECTOR = 8, L_SUM = 16, L_OFFSET = 20, L_TYPE = 24,
 	UUID = 32,		/* of a physical volume: where its header */
 	P_SIZE = 32, P_AREAS = 40, AREA = 16,	/* has these */
@@ -58,6 +59,7 @@ struct lvm {
 	char	*text;
 	size_t	 size;
 	uint32_t sum;
+	bool	 empty;			/* an area has no text */
 	struct node *node;		/* the first one is the whole text */
 	size_t	 n;
 	size_t	 vg, pvs, lvs, self;	/* nodes; "self" is this volume */
@@ -260,10 +262,10 @@ static bool
 lvm_label(struct lvm *v)
 {
 	unsigned char b[SECTOR];
-	unsigned i, n = 0;
+	unsigned i, n = 0, most = fs_exact(v->io) ? LABELS : LABELS_GUESS;
 	uint64_t at;
 
-	for (i = 0; i < LABELS; i++) {
+	for (i = 0; i < most; i++) {
 		if (fs_get(v->io, (uint64_t)i * SECTOR, b, SECTOR) != 0)
 			return false;
 		if (memcmp(b, "LABELONE", 8) != 0 ||
@@ -353,13 +355,17 @@ lvm_take_area(struct lvm *v, const uint64_t *area)
 		return true;
 	at = fs_le(h + H_TEXT, 8);
 	size = fs_le(h + H_TEXT + 8, 8);
+	if (at == 0 && size == 0 && fs_le(h + H_NEXT, 8) == 0) {
+		v->empty = true;		/* it is in no group */
+		return v->text == NULL;
+	}
 	if (fs_le(h + H_NEXT, 8) != 0 || at < SECTOR || at >= area[1] ||
 	    size == 0 || size > TEXT_MOST || size > area[1] - SECTOR)
 		return false;
 	text = fs_alloc(v->io, (size_t)size);
-	good = text != NULL && lvm_ring(v, area, h, text, (size_t)size) &&
-	    (v->text == NULL || (v->size == size &&
-	    memcmp(text, v->text, v->size) == 0));
+	good = text != NULL && !v->empty &&
+	    lvm_ring(v, area, h, text, (size_t)size) && (v->text == NULL ||
+	    (v->size == size && memcmp(text, v->text, v->size) == 0));
 	free(v->text);
 	v->text = text;
 	v->size = (size_t)size;
@@ -381,7 +387,8 @@ lvm_text(struct lvm *v)
 			return false;
 		}
 	if (v->text == NULL)
-		fs_doubt(v->io, FS_UNKNOWN, "it has no LVM metadata");
+		fs_doubt(v->io, FS_UNKNOWN, "it belongs to no group of LVM, "
+		    "or has no metadata");
 	while (v->size > 0 && v->text[v->size - 1] == '\0')
 		v->size--;
 	return v->text != NULL;

@@ -122,6 +122,7 @@ static const struct kind {
 	{ "swap", fs_read_swap, NULL },
 	{ "swsuspend", fs_read_swap, NULL },
 	{ "LVM2_member", fs_read_lvm, NULL },
+	{ "linux_raid_member", fs_read_md, NULL },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };

@@ -220,6 +220,9 @@ used_convinced(struct used_fs *fs, const struct fs_map *m,
 		return used_whole(fs, "its free space is not known");
 	if (m->state != FS_CLEAN)
 		return used_whole(fs, "%s", m->reason);
+	if (m->volumes == 1 && m->volume->piece->off == 0 &&
+	    strcmp(v->first, m->type) == 0)
+		return 0;		/* they are looked at in there */
 	if (v->type[0] == '\0')
 		return used_whole(fs, "there may be more than it in "
 		    "that place");
@@ -331,7 +334,8 @@ used_proven(struct used_fs *fs, const struct used *u, struct look *l,
 	strlcpy(fs->label, v.label, sizeof(fs->label));
 	if (fs->within == 0 && used_placed(fs, u, l->p) != 0)
 		return false;
-	*err = fs_map_read(v.type, &source, l->how, m);
+	*err = fs_map_read(strcmp(v.first, "linux_raid_member") == 0 ?
+	    v.first : v.type, &source, l->how, m);
 	return *err == 0 && used_convinced(fs, m, &v) == 0 &&
 	    used_undivided(fs, l) == 0 && used_uncovered(fs, l, m) == 0 &&
 	    (fs->within > 0 || used_idle(fs, l->p->src) == 0);

@@ -31,6 +31,8 @@ enum {
 	FAILING = 4096,		/* bytes that cannot be read */
 };
 
+#define LVM_SUM	0xf597a6cfU
+
 struct image {
 	const unsigned char *bytes;
 	uint64_t length;
@@ -208,6 +210,52 @@ mend(const struct image *i, unsigned char *p, size_t len)
 		p[kinds[k].sum + n] = (unsigned char)(crc >> 8 * n);
 }
 
+static int get(void *, uint64_t, void *, size_t);
+
+static void
+store(unsigned char *p, uint64_t v)
+{
+	size_t n;
+
+	for (n = 0; n < 4; n++)
+		p[n] = (unsigned char)(v >> 8 * n);
+}
+
+/* The same of a label of LVM, the header of its text, with the text's; of md. */
+static void
+mend_volumes(const struct spoilt *s, uint64_t off, unsigned char *p, size_t len)
+{
+	struct spoilt as_it_is = *s;
+	uint64_t at, size, sum = 0;
+	unsigned char *text;
+	size_t i;
+
+	as_it_is.mends = as_it_is.noting = false;
+	if (len == 512 && memcmp(p, "LABELONE", 8) == 0)
+		store(p + 16, fs_crc32(LVM_SUM, p + 20, len - 20));
+	if (len == 512 && memcmp(p + 4, " LVM2 x[", 8) == 0) {
+		at = fs_le(p + 40, 8);
+		size = fs_le(p + 48, 8);
+		if (at < s->image->length && size < LARGE &&
+		    off + at < s->image->length - size) {
+			text = calloc(1, (size_t)size + 1);
+			if (text != NULL && get(&as_it_is, off + at, text,
+			    (size_t)size) == 0)
+				store(p + 56, fs_crc32(LVM_SUM, text,
+				    (size_t)size));
+			free(text);
+		}
+		store(p, fs_crc32(LVM_SUM, p + 4, len - 4));
+	}
+	size = fs_le(p + 220, 4);
+	if (len == 4096 && fs_le(p, 4) == 0xa92b4efc && size < 1900) {
+		memset(p + 216, 0, 4);
+		for (i = 0; i < 256 + 2 * size; i += 4)
+			sum += fs_le(p + i, 256 + 2 * size - i < 4 ? 2 : 4);
+		store(p + 216, (sum & UINT32_MAX) + (sum >> 32));
+	}
+}
+
 static int
 get(void *arg, uint64_t off, void *buf, size_t len)
 {
@@ -229,8 +277,11 @@ get(void *arg, uint64_t off, void *buf, size_t len)
 				((uint8_t *)buf)[p->off + k - off] =
 				    p->value[k];
 	}
-	if (s->mends)
+	if (s->mends) {
 		mend(s->image, buf, len);
+		if (len == 512 || len == 4096)
+			mend_volumes(s, off, buf, len);
+	}
 	return 0;
 }
 
@@ -257,7 +308,7 @@ static void
 take_image(const char *path, const unsigned char *bytes, size_t size)
 {
 	struct image *i = &images[n_images++];
-	struct spoilt whole = { .image = i, .noting = true };
+	struct spoilt whole = { .image = i, .noting = true, .mends = true };
 	struct fs_source src = { .read = get, .arg = &whole, .length = size };
 	struct fs_map m;
 
@@ -320,6 +371,24 @@ spoil(struct spoilt *s, const uint8_t *data, size_t size)
 	}
 }
 
+/* What can be looked into lies in pieces without gaps, within it. */
+static void
+pieces(const struct fs_volume *v, const struct fs_source *src)
+{
+	uint64_t at = 0;
+	size_t i;
+
+	for (i = 0; i < v->n && v->reason[0] == '\0'; i++) {
+		if (v->piece[i].at != at || v->piece[i].off > src->length ||
+		    v->piece[i].len > src->length - v->piece[i].off)
+			abort();
+		at += v->piece[i].len;
+	}
+	if ((v->reason[0] == '\0' && at != v->length) ||
+	    memchr(v->name, '\0', sizeof(v->name)) == NULL)
+		abort();
+}
+
 static void
 sound(const struct fs_map *m, const struct fs_source *src, unsigned how)
 {
@@ -327,6 +396,8 @@ sound(const struct fs_map *m, const struct fs_source *src, unsigned how)
 	uint64_t sum = 0, end = 0;
 	size_t i, k = 0;
 
+	for (i = 0; i < m->volumes; i++)
+		pieces(&m->volume[i], src);
 	for (i = 0; i < e->n; i++) {
 		if (e->at[i].len == 0 || (i > 0 && e->at[i].off <= end) ||
 		    e->at[i].off > src->length ||
@@ -356,7 +427,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const types[] = { "ext4", "xfs", "btrfs", "ntfs",
-		"vfat", "exfat", "swap", NULL };
+		"vfat", "exfat", "LVM2_member", NULL };
 	struct spoilt s = { .n = 0 };
 	struct fs_source src = { .read = get, .arg = &s };
 	const char *type = NULL;

@@ -272,7 +272,7 @@ believes_no_header(void **state)
 		{ HEADER + 80, 8, SECTOR }, { AREA + 4, 1, 0 },
 		{ AREA + 20, 4, 2 }, { AREA + 24, 8, SECOND },
 		{ AREA + 32, 8, AREA_SIZE / 2 }, { AREA + 40, 8, 0 },
-		{ AREA + 40, 8, AREA_SIZE }, { AREA + 40, 8, UINT64_MAX },
+		{ AREA + 40, 16, 0 }, { AREA + 40, 8, AREA_SIZE }, { AREA + 40, 8, UINT64_MAX },
 		{ AREA + 48, 8, 0 }, { AREA + 48, 8, AREA_SIZE },
 		{ AREA + 48, 8, UINT64_MAX }, { AREA + 56, 4, 0 },
 		{ AREA + 64, 8, 1024 }, { AREA + SECTOR, 1, 'w' },
