@@ -61,27 +61,28 @@ struct backend {
 	void (*transfer)(struct lane *, struct io *);
 	/*
 	 * The same without waiting, by io_uring, but never OP_ZERO.  prep fills
-	 * in sqe, an entry of 128 bytes if the end is "wide"; finish takes the
-	 * kernel's result and leaves the io as transfer would.  False from
-	 * either: transfer has to do the request.  Both NULL: it has no such
-	 * requests.
+	 * in sqe, an entry of 128 bytes if the end is "wide"; false: transfer
+	 * has to do the request.  NULL: it has no such requests.
 	 */
 	bool (*prep)(struct lane *, struct io *, struct io_uring_sqe *sqe);
-	bool (*finish)(struct lane *, struct io *, int result);
 	/*
 	 * The same if a library or a driver does it.  start begins the next
 	 * command, up to io->len; false: transfer has to.  pollfd returns one
 	 * descriptor and the poll(2) events to wait for on behalf of all that
 	 * are pending, or -1; it is called before each wait.  service lets the
-	 * library work, and calls lane_over for each command that has ended;
-	 * conclude then leaves that io as transfer would, or as it was:
-	 * transfer has to do it again.  All are called by the thread of the
-	 * lane.  All NULL: it has no such requests.
+	 * library work, and calls lane_over for each command that has ended.
+	 * All are called by the thread of the lane.  All NULL: it has no such
+	 * requests.
 	 */
 	bool (*start)(struct lane *, struct io *);
 	int (*pollfd)(struct lane *, short *events);
 	void (*service)(struct lane *);
-	void (*conclude)(struct lane *, struct io *);
+	/*
+	 * A command has ended, of which the kernel has given that result, or
+	 * the library knows it.  Leaves the io as transfer would, or as it was:
+	 * transfer has to do it again.
+	 */
+	void (*finish)(struct lane *, struct io *, int result);
 	/*
 	 * The extent at off, from off on; an errno value if it is unknown.
 	 * Must be safe in any thread.  NULL: all is data.
@@ -178,6 +179,14 @@ bool request_whole(const struct lane *, const struct io *);
  * all lanes.  False: that cannot be the reason.
  */
 bool request_shrink(struct lane *, size_t refused);
+
+/*
+ * Whether the end reads at all after an io has failed: try "good", the last
+ * unit that was read well, or NOWHERE, and then a few that are far apart, but
+ * none of those that have just failed.  reads_at reads one of them.
+ */
+bool lane_reads_elsewhere(struct lane *, const struct io *, uint64_t good,
+    bool (*reads_at)(struct lane *, const struct io *, uint64_t unit));
 
 /*
  * 128 KiB, page aligned, which the lane has until it is detached.  NULL without

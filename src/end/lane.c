@@ -196,8 +196,9 @@ lane_transfer_once(struct lane *lane, struct io *io)
 void
 lane_finish(struct lane *lane, struct io *io, int result)
 {
-	if (!lane->ep->be->finish(lane, io, result))
-		lane_transfer_once(lane, io);
+	lane->ep->be->finish(lane, io, result);
+	if (io->err == 0 && io->done < io->len)
+		request_carry_out(lane, io);
 	lane_request_ended(lane, io);
 }
 
@@ -255,7 +256,7 @@ lane_command_ended(struct lane *lane, struct io *io)
 {
 	size_t before = io->done;
 
-	lane->ep->be->conclude(lane, io);
+	lane->ep->be->finish(lane, io, 0);
 	if (io->err != 0 || io->done == io->len)
 		return true;
 	if (io->done > before && lane_start_command(lane, io))

@@ -237,7 +237,7 @@ file_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
  * Transient errors, and those that need the other descriptor, are left to
  * transfer.
  */
-static bool
+static void
 file_finish(struct lane *lane, struct io *io, int result)
 {
 	static const int passing[] = { EINTR, EAGAIN, EINVAL, EOPNOTSUPP,
@@ -246,16 +246,15 @@ file_finish(struct lane *lane, struct io *io, int result)
 	size_t i;
 
 	if (result >= 0 && (size_t)result < io->len)
-		return false;
+		return;
 	for (i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
 		if (-result == passing[i])
-			return false;
+			return;
 	if (result < 0)
 		file_failed(file, io, -result, goes_direct(file, io));
 	else
 		io->done = io->len;
 	file_note_written(file, io);
-	return true;
 }
 
 /* Wait until a range is written back, and drop it from the page cache. */

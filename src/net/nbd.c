@@ -664,13 +664,14 @@ nbd_service(struct lane *lane)
 }
 
 static void
-nbd_conclude(struct lane *lane, struct io *io)
+nbd_finish(struct lane *lane, struct io *io, int result)
 {
 	struct nbd *nbd = lane->ep->priv;
 	struct nbd_lane *l = lane->priv;
 	struct nbd_call *call = io->flight;
 	int err = call->err;
 
+	(void)result;
 	io->flight = NULL;
 	flights_end(&l->flights, call);
 	if (err == 0)
@@ -756,7 +757,7 @@ const struct backend nbd_backend = {
 	.start = nbd_start,
 	.pollfd = nbd_pollfd,
 	.service = nbd_service,
-	.conclude = nbd_conclude,
+	.finish = nbd_finish,
 	.extent = nbd_extent_at,
 	.changed = nbd_changed,
 	.flush = nbd_flush_end,

@@ -360,7 +360,6 @@ nvme_open(struct endpoint *ep, bool look, struct fault *f)
 }
 
 enum {
-	ASKED = 4,		/* places to read, to see whether any can be */
 	OUT_OF_RANGE = 22,	/* status of sg3_utils */
 };
 
@@ -397,12 +396,13 @@ nvme_compose_io(const struct lane *lane, const struct io *io)
 }
 
 static bool
-nvme_reads_at(struct lane *lane, uint64_t lba)
+nvme_reads_at(struct lane *lane, const struct io *io, uint64_t lba)
 {
 	const struct nvme *nv = lane->ep->priv;
 	struct nvme_command c = nv->how;
 	struct nvme_reply r;
 
+	(void)io;
 	c.op = OP_READ;
 	c.lba = lba;
 	c.blocks = 1;
@@ -411,27 +411,6 @@ nvme_reads_at(struct lane *lane, uint64_t lba)
 		return false;
 	nvme_run(nv->fd, &nv->disk, &c, &r);
 	return r.result == NVME_DONE;
-}
-
-/*
- * Whether the disk reads at all: try the last block that was read well, or a
- * few that are far apart, but none of those that have just failed.
- */
-static bool
-nvme_reads_elsewhere(struct lane *lane, const struct io *io)
-{
-	const struct nvme *nv = lane->ep->priv;
-	uint64_t first = io->off / nv->disk.block, lba = nv->good;
-	uint64_t end = (io->off + io->len - 1) / nv->disk.block;
-	unsigned i;
-
-	for (i = 0; i <= ASKED; i++) {
-		if (lba < nv->disk.blocks && (lba < first || lba > end) &&
-		    nvme_reads_at(lane, lba))
-			return true;
-		lba = nv->disk.blocks / ASKED * i;
-	}
-	return false;
 }
 
 /*
@@ -493,7 +472,7 @@ nvme_fail(struct lane *lane, struct io *io, const struct nvme_reply *r)
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");
 	} else if (!medium && nvme_may_be_bad(lane, io, r) &&
-	    nvme_reads_elsewhere(lane, io)) {
+	    lane_reads_elsewhere(lane, io, nv->good, nvme_reads_at)) {
 		io->err = EIO;
 	} else if (r->result == NVME_AWAY) {
 		io->err = ETIMEDOUT;
@@ -596,7 +575,7 @@ nvme_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 }
 
 /* Leave to transfer what may succeed at a second try, or in parts. */
-static bool
+static void
 nvme_finish(struct lane *lane, struct io *io, int result)
 {
 	struct nvme *nv = lane->ep->priv;
@@ -608,20 +587,18 @@ nvme_finish(struct lane *lane, struct io *io, int result)
 		io->done = io->len;
 		if (io->op == OP_READ)
 			nv->good = io->off / nv->disk.block;
-		return true;
+		break;
 	case NVME_AGAIN:
 	case NVME_AWAY:
 	case NVME_SMALLER:
 	case NVME_FREE:
-		return false;
+		break;
 	case NVME_CHANGED:
-		if (!nv->changed && !nvme_changed(lane->ep))
-			return false;
-		nvme_fail(lane, io, &r);
-		return true;
+		if (nv->changed || nvme_changed(lane->ep))
+			nvme_fail(lane, io, &r);
+		break;
 	default:
 		nvme_fail(lane, io, &r);
-		return true;
 	}
 }
 

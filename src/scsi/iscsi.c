@@ -454,13 +454,14 @@ iscsi_serve(struct lane *lane)
 }
 
 static void
-iscsi_conclude(struct lane *lane, struct io *io)
+iscsi_finish(struct lane *lane, struct io *io, int result)
 {
 	struct sg *sg = lane->ep->priv;
 	struct iscsi_lane *l = lane->priv;
 	struct iscsi_call *call = io->flight;
 	struct scsi_reply r;
 
+	(void)result;
 	scsi_judge(&r, SCSI_CARRIED, &call->command, call->err, &call->answer);
 	sg_sent(sg, &call->command, &r);
 	io->flight = NULL;
@@ -538,7 +539,7 @@ const struct backend iscsi_backend = {
 	.start = iscsi_start,
 	.pollfd = iscsi_pollfd,
 	.service = iscsi_serve,
-	.conclude = iscsi_conclude,
+	.finish = iscsi_finish,
 	.extent = sg_extent,
 	.check_kept = sg_check_kept,
 	.flush = iscsi_flush,

@@ -597,10 +597,11 @@ sg_end(struct lane *lane, struct io *io, const struct scsi_reply *r)
 }
 
 static void
-sg_conclude(struct lane *lane, struct io *io)
+sg_finish(struct lane *lane, struct io *io, int result)
 {
 	struct scsi_reply r;
 
+	(void)result;
 	sg_take(lane, io, &r);
 	sg_end(lane, io, &r);
 }
@@ -721,7 +722,7 @@ const struct backend sg_backend = {
 	.start = sg_start,
 	.pollfd = sg_pollfd,
 	.service = sg_service,
-	.conclude = sg_conclude,
+	.finish = sg_finish,
 	.flush = sg_flush,
 	.open_readback = sg_readback,
 	.note = sg_note,

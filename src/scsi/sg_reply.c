@@ -11,10 +11,6 @@
 #include "cli/opts.h"
 #include "end/backend.h"
 
-enum {
-	ASKED = 4,		/* places to read, to see whether any can be */
-};
-
 void
 sg_change(struct sg *sg, struct io *io, const char *why)
 {
@@ -138,7 +134,11 @@ sg_run(const struct lane *lane, const struct scsi_command *c,
 		memcpy(c->buf, l->map, r->moved);
 }
 
-/* Whether one block can be read, after retries of transient errors. */
+/*
+ * Whether one block can be read, after retries of transient errors.  A disk
+ * that does not answer is not tried again, by any lane, until it has read
+ * something: each try takes a timeout.
+ */
 static bool
 sg_reads_at(struct lane *lane, const struct io *io, uint64_t lba)
 {
@@ -149,7 +149,7 @@ sg_reads_at(struct lane *lane, const struct io *io, uint64_t lba)
 
 	c.lba = lba;
 	c.blocks = 1;
-	if (c.buf == NULL)
+	if (c.buf == NULL || sg->changed || sg->silent)
 		return false;
 	for (try = 0; try <= FEW_TRIES && r.result == SCSI_AGAIN; try++)
 		sg_run(lane, &c, &r);
@@ -158,29 +158,6 @@ sg_reads_at(struct lane *lane, const struct io *io, uint64_t lba)
 	if (r.status == STATUS_TIMEOUT)
 		sg->silent = true;
 	return r.result == SCSI_MOVED && r.moved > 0;
-}
-
-/*
- * Whether the disk reads at all: try the last block that was read well, or a
- * few that are far apart, but none of those that have just failed.  A disk that
- * does not answer is not tried again, by any lane, until it has read something:
- * each try takes a timeout.
- */
-static bool
-sg_reads_elsewhere(struct lane *lane, const struct io *io)
-{
-	const struct sg *sg = lane->ep->priv;
-	uint64_t first = io->off / sg->disk.block, lba = sg->good;
-	uint64_t end = (io->off + io->len - 1) / sg->disk.block;
-	unsigned i;
-
-	for (i = 0; i <= ASKED && !sg->changed && !sg->silent; i++) {
-		if (lba < sg->disk.blocks && (lba < first || lba > end) &&
-		    sg_reads_at(lane, io, lba))
-			return true;
-		lba = sg->disk.blocks / ASKED * i;
-	}
-	return false;
 }
 
 void
@@ -215,7 +192,8 @@ sg_give_up(struct lane *lane, struct io *io, const struct scsi_reply *r)
 		io->err = ENODEV;
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");
-	} else if (sg_may_be_bad(lane, io, r) && sg_reads_elsewhere(lane, io)) {
+	} else if (sg_may_be_bad(lane, io, r) &&
+	    lane_reads_elsewhere(lane, io, sg->good, sg_reads_at)) {
 		io->err = EIO;
 		sg->aborts = sg->aborts || r->status == ABORTED_COMMAND;
 	} else if (sg->changed) {

@@ -229,6 +229,13 @@ sim_service(struct lane *lane)
 	}
 }
 
+static void
+sim_finish(struct lane *lane, struct io *io, int result)
+{
+	(void)result;
+	sim_transfer(lane, io);
+}
+
 /* --- when written --------------------------------------------------------- */
 
 /* What comes while it is flushed may be kept or not: it is not. */
@@ -329,7 +336,7 @@ const struct backend rbd_backend = {
 	.start = sim_start,
 	.pollfd = sim_pollfd,
 	.service = sim_service,
-	.conclude = sim_transfer,
+	.finish = sim_finish,
 	.extent = sim_extent,
 	.flush = sim_flush,
 	.open_readback = sim_readback,
