@@ -14,10 +14,13 @@
  */
 bool errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err);
 
+/* The same, for as long as stay(with), which is called ten times a second. */
+bool errand_watch(void (*run)(void *), void *arg, bool (*stay)(void *),
+    void *with, int *err);
+
 /*
- * The same, for as long as stay(with), which is called ten times a second;
- * where no thread can be started, in this one.  False: it was left, and goes on
- * using arg.
+ * The same; where no thread can be started, run is called in this one.  False:
+ * it was abandoned, and goes on using arg.
  */
 bool errand_attend(void (*run)(void *), void *arg, bool (*stay)(void *),
     void *with);

@@ -20,7 +20,7 @@ struct errand {
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;
 	bool		 over;	/* l */
-	bool		 left;	/* l: given up; the thread frees it */
+	bool		 abandoned;	/* l; the thread frees it */
 };
 
 static void
@@ -40,7 +40,7 @@ errand_thread(void *arg)
 	e->run(e->arg);
 	pthread_mutex_lock(&e->lock);
 	e->over = true;
-	left = e->left;
+	left = e->abandoned;
 	pthread_cond_signal(&e->moved);
 	pthread_mutex_unlock(&e->lock);
 	if (left)
@@ -74,7 +74,7 @@ errand_await(struct errand *e, bool last)
 	    &until) != ETIMEDOUT)
 		continue;
 	over = e->over;
-	e->left = !over && last;
+	e->abandoned = !over && last;
 	pthread_mutex_unlock(&e->lock);
 	return over;
 }
@@ -92,8 +92,7 @@ errand_await_while(struct errand *e, bool (*stay)(void *), void *with)
 	return true;
 }
 
-/* Returns false with *err, ETIMEDOUT if it was left. */
-static bool
+bool
 errand_watch(void (*run)(void *), void *arg, bool (*stay)(void *), void *with,
     int *err)
 {

@@ -5,8 +5,8 @@
  * disk of another size, from either of two disks with the same names, or from
  * the target. ongone= may run a command first.
  *
- * A disk that is back may answer late, or never.  So a thread of its own opens
- * it, and is abandoned when a signal arrives or the time is up.
+ * A disk that is back may answer late, or never.  So it is opened by an errand,
+ * which is abandoned when a signal arrives or the time is up.
  *
  * The command of ongone= is root's own, so the shell gets it unchanged; what
  * the disk says about itself goes into the environment, never into the command.
@@ -18,10 +18,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/errand.h"
 #include "base/libc.h"
 #include "base/secrets.h"
 #include "base/signals.h"
@@ -319,60 +318,36 @@ sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
 	return true;
 }
 
-struct opening {		/* the thread's, once it is abandoned */
+struct opening {		/* the errand's, once it is abandoned */
 	struct endpoint	 new;
 	struct end_spec	 spec;
 	const char	*name;
 	char		 path[PATH];	/* the name, unless it is an address */
 	struct fault	 f;
 	int		 failed;
-	atomic_bool	 over;
 };
 
-static void *
-opening_thread(void *arg)
+static void
+opening_run(void *arg)
 {
 	struct opening *o = arg;
 
 	o->failed = endpoint_open_again(&o->new, &o->spec, o->name, &o->f);
-	o->over = true;
-	return NULL;
 }
 
-/* Returns NULL with *err. */
-static struct opening *
-opening_begin(const struct endpoint *src, const char *name, pthread_t *thread,
-    int *err)
-{
-	struct opening *o = calloc(1, sizeof(*o));
+struct attendance {		/* how long an opening is waited for */
+	const struct plan *p;
+	const struct signals *s;
+	struct outcome	*out;
+	double		 until;
+};
 
-	*err = ENOMEM;
-	if (o == NULL)
-		return NULL;
-	strlcpy(o->path, name, sizeof(o->path));
-	o->name = src->is.remote ? name : o->path;
-	o->spec = src->spec;
-	*err = pthread_create(thread, NULL, opening_thread, o);
-	if (*err == 0)
-		return o;
-	free(o);
-	return NULL;
-}
-
-/* Wait for the thread; false if it is abandoned. */
 static bool
-opening_await(const struct opening *o, struct reattach *a, const struct plan *p,
-    const struct signals *s, struct outcome *out)
+opening_stays(void *arg)
 {
-	double until = clock_seconds() + LEAST;
+	const struct attendance *a = arg;
 
-	until = MAX(until, a->until);
-	while (!o->over && clock_seconds() < until)
-		if (!sleep_on(p, s, out, BRIEF))
-			return false;
-	if (!o->over)
-		snprintf(a->why, sizeof(a->why), "; it does not answer");
-	return o->over;
+	return sleep_on(a->p, a->s, a->out, 0) && clock_seconds() < a->until;
 }
 
 /* Open it, and keep the reason if that fails. */
@@ -381,20 +356,30 @@ reattach_open(struct reattach *a, const struct plan *p, const struct signals *s,
     struct outcome *out, const char *name)
 {
 	struct endpoint *src = p->src;
-	pthread_t thread;
-	int err;
-	struct opening *o = opening_begin(src, name, &thread, &err);
+	struct attendance with = { p, s, out, MAX(clock_seconds() + LEAST,
+	    a->until) };
+	struct opening *o = calloc(1, sizeof(*o));
+	int err = ENOMEM;
 	bool is;
 
-	if (o == NULL) {
-		snprintf(a->why, sizeof(a->why), "; %s", errno_words(err));
-		return false;
+	if (o != NULL) {
+		strlcpy(o->path, name, sizeof(o->path));
+		o->name = src->is.remote ? name : o->path;
+		o->spec = src->spec;
+		errand_watch(opening_run, o, opening_stays, &with, &err);
 	}
-	if (!opening_await(o, a, p, s, out)) {
+	if (err == ETIMEDOUT) {
+		if (out->signal == 0)
+			snprintf(a->why, sizeof(a->why),
+			    "; it does not answer");
 		src->is.stuck = true;
 		return false;
 	}
-	pthread_join(thread, NULL);
+	if (err != 0) {
+		snprintf(a->why, sizeof(a->why), "; %s", errno_words(err));
+		free(o);
+		return false;
+	}
 	is = o->failed == 0 && endpoint_replace(src, &o->new, &o->f) == 0;
 	if (!is)
 		snprintf(a->why, sizeof(a->why), "; %.500s", o->f.text);

@@ -37,7 +37,7 @@ int
 clock_gettime(clockid_t id, struct timespec *t)
 {
 	(void)id;
-	*t = (struct timespec){ .tv_sec = (time_t)(1000 + now.ms / 1000),
+	*t = (struct timespec){ .tv_sec = (time_t)(1 + now.ms / 1000),
 		.tv_nsec = (long)(now.ms % 1000 * 1000000) };
 	return 0;
 }
