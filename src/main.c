@@ -162,7 +162,7 @@ session_finish(struct session *s, struct decision *d,
 	if (!print_room())
 		signals_let();	/* it delayed the report */
 	/* a thread may still return from a lost request: free nothing */
-	if (tee_lost(&s->dst))
+	if (tee_stuck(&s->dst))
 		_exit(end_session(s, out->status));
 	outcome_free(out);
 	return out->status;

@@ -200,7 +200,7 @@ given_up()
 }
 slowly='nanosleep(\&(struct timespec){ .tv_sec = 1 }, NULL);'
 it "finds a target that is given up before it is told that there is one" \
-    finds src/open/tee_lane.c "/t->lost = true;/d;s/->hung = true;/& $slowly t->lost = true;/" '0 33 103' given_up
+    finds src/open/tee_lane.c "/t->stuck = true;/d;s/\.stuck = true;/& $slowly t->stuck = true;/" '0 33 103' given_up
 still_sound()
 {
 	mkdir program && cd program && make_faulty "$1" "$2" "$BUILD/tsan/src/main.o" || return

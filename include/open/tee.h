@@ -74,14 +74,14 @@ struct endpoint *tee_silent(struct endpoint *);
  * After a read by a lane of a reader (endpoint_readback): the result at the
  * i-th target, i * stride bytes into the buffer of the request; NULL if it is
  * dropped.  The stride consists of whole pages, and is the same for all
- * requests of a buffer: a target that was given up may still write there.
+ * requests of a buffer: an abandoned target may still write there.
  */
 const struct io *tee_read(const struct lane *, unsigned i);
 
 /*
- * Whether a call to a target was given up.  It may return at any time, so
+ * Whether a call to a target was abandoned.  It may return at any time, so
  * nothing that it uses may be freed, and the process has to end by _exit.
  */
-bool tee_lost(const struct endpoint *);
+bool tee_stuck(const struct endpoint *);
 
 #endif

@@ -162,7 +162,8 @@ job_buffer_anew(struct worker *w)
 void
 job_unbuffer(struct job *job)
 {
-	if (job->mapping != NULL && !job->bufs_in_use && !tee_lost(job->p->dst))
+	if (job->mapping != NULL && !job->bufs_in_use &&
+	    !tee_stuck(job->p->dst))
 		munmap(job->mapping, job->mapped);
 }
 

@@ -201,7 +201,7 @@ rbd_open_errand(void *arg)
 
 /* A request has not returned in time, and is left. */
 static void
-rbd_leave(struct rbd_image *r)
+rbd_abandon(struct rbd_image *r)
 {
 	r->lost = ETIMEDOUT;
 	r->stuck = true;
@@ -219,7 +219,7 @@ rbd_run(struct rbd_image *r, void (*go)(void *), void *arg, unsigned limit)
 	if (errand_run(go, arg, limit, &err))
 		return 0;
 	if (err == ETIMEDOUT)
-		rbd_leave(r);
+		rbd_abandon(r);
 	return err;
 }
 
@@ -431,7 +431,7 @@ rbd_request(struct rbd_image *r, struct rbd_call **call,
 		return err;
 	err = -rbd_submit(r, q, c);
 	if (err == 0 && !rbd_call_await(*call, r->limit + MORE)) {
-		rbd_leave(r);
+		rbd_abandon(r);
 		*call = NULL;
 		return ETIMEDOUT;
 	}

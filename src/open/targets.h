@@ -20,7 +20,7 @@ struct target {
 					 * was not.  Const once "dropped" is
 					 * set */
 	atomic_bool	 dropped;
-	atomic_bool	 hung;		/* dropped because it does not answer */
+	atomic_bool	 stuck;		/* dropped because it does not answer */
 	atomic_uint_fast64_t written;	/* bytes */
 	atomic_uint_fast64_t spent;	/* ns that its requests have taken */
 	atomic_uint_fast64_t answered;	/* ns: its last answer, or the last time
@@ -32,7 +32,7 @@ struct targets {
 	pthread_mutex_t	 lock;
 	unsigned	 n;
 	uint64_t	 limit;		/* ns that an answer may take */
-	atomic_bool	 lost;		/* a call was given up: see tee_lost */
+	atomic_bool	 stuck;		/* a call was abandoned: tee_stuck */
 	atomic_uint_fast64_t end, padded;	/* end of what was written,
 						 * without and with padding */
 	struct errands	*errands;	/* of tee.c */
@@ -51,7 +51,7 @@ struct tee {			/* priv of a tee, or of its reader */
  * one that has not answered for ns.  Any thread.
  */
 void targets_drop(struct targets *, unsigned i, const struct fault *why);
-void targets_give_up(struct targets *, unsigned i, uint64_t ns,
+void targets_abandon(struct targets *, unsigned i, uint64_t ns,
     const char *what, int status);
 
 /* A request, or another call that may take long, begins; and it has ended. */

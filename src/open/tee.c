@@ -4,7 +4,7 @@
  * that concern an end as a whole are made for each target that is left.
  *
  * Calls that may take long (flush, close) are made for all at the same time,
- * each in its own thread.  A target that takes too long is given up, as in a
+ * each in its own thread.  A target that takes too long is abandoned, as in a
  * lane.
  *
  *	l	errands->lock
@@ -92,7 +92,7 @@ carry_out(void *arg)
 
 	e->run(&all->t->target[e->i].ep, &f);
 	pthread_mutex_lock(&all->lock);
-	if (e->under_way) {		/* unless it was given up */
+	if (e->under_way) {		/* unless it was abandoned */
 		targets_answer(all->t, e->i, e->since);
 		e->under_way = false;
 		e->f = f;
@@ -103,7 +103,7 @@ carry_out(void *arg)
 	return NULL;
 }
 
-/* l: give up those that take too long. */
+/* l: abandon those that take too long. */
 static void
 tee_errands_hurry(struct errands *all)
 {
@@ -112,7 +112,7 @@ tee_errands_hurry(struct errands *all)
 
 	for (e = all->one; e < all->one + all->t->n; e++)
 		if (e->under_way && now - e->since > e->limit) {
-			targets_give_up(all->t, e->i, e->limit, all->what,
+			targets_abandon(all->t, e->i, e->limit, all->what,
 			    STATUS_NOT_FLUSHED);
 			e->under_way = e->begun = false;
 			all->left--;
@@ -150,8 +150,8 @@ tee_errands_begin(struct errands *all, struct errand *e,
 
 /*
  * Call run for each target that is left, with "dropped" also for the others,
- * and wait for all.  A target is dropped if run fails, and given up if it takes
- * too long; then "what" says what was not done.
+ * and wait for all.  A target is dropped if run fails, and abandoned if it
+ * takes too long; then "what" says what was not done.
  */
 static void
 errands_send(struct targets *t, const char *what, bool dropped,
@@ -164,7 +164,7 @@ errands_send(struct targets *t, const char *what, bool dropped,
 
 	all->what = what;
 	for (i = 0; i < t->n; i++)
-		if (!t->target[i].hung && (dropped || !t->target[i].dropped))
+		if (!t->target[i].stuck && (dropped || !t->target[i].dropped))
 			tee_errands_begin(all, &all->one[i], run);
 	pthread_mutex_lock(&all->lock);
 	while (all->left > 0) {
@@ -235,9 +235,9 @@ tee_written(const struct endpoint *ep, unsigned i)
 }
 
 bool
-tee_lost(const struct endpoint *ep)
+tee_stuck(const struct endpoint *ep)
 {
-	return is_tee(ep) && tee_targets(ep)->lost;
+	return is_tee(ep) && tee_targets(ep)->stuck;
 }
 
 struct endpoint *
@@ -577,7 +577,7 @@ tee_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 
 	for (i = 0; i < t->n; i++) {
 		to = &t->target[i].ep;
-		if (!t->target[i].hung)
+		if (!t->target[i].stuck)
 			endpoint_drop_cache(to, to->lim.base + off, len);
 	}
 }
@@ -617,9 +617,9 @@ close_reader(struct tee *tee)
 	unsigned i;
 
 	for (i = 0; i < tee->targets->n; i++)
-		if (tee->ep[i] != NULL && !tee->targets->target[i].hung)
+		if (tee->ep[i] != NULL && !tee->targets->target[i].stuck)
 			endpoint_close(tee->ep[i]);
-	if (tee->targets->lost)
+	if (tee->targets->stuck)
 		return 0;
 	free(tee->readers);
 	free(tee);
@@ -676,7 +676,7 @@ tee_free(struct endpoint *ep)
 {
 	struct tee *tee = ep->priv;
 
-	if (!is_tee(ep) || tee->targets->lost)
+	if (!is_tee(ep) || tee->targets->stuck)
 		return;
 	free_targets(tee->targets);
 	free(tee);

@@ -1,11 +1,11 @@
 /*
  * The lanes of a tee.  A worker's lane has an arm for each target: a thread
  * with a lane of its own.  The worker gives the same request to all arms, and
- * waits until each has done it or is given up.
+ * waits until each has done it or is abandoned.
  *
- * An arm that was given up is in a system call, and may return at any time.  It
- * then finds that it is LOST, and ends without touching anything.  Until then
- * it uses the buffer of its request, and everything that it knows of must stay
+ * Such an arm is in a system call, and may return at any time.  It then finds
+ * that it is ABANDONED, and ends without touching anything.  Until then it
+ * uses the buffer of its request, and everything that it knows of must stay
  * where it is.  Nobody joins it: the process ends by _exit.
  *
  *	l	span->lock, a leaf except for targets->lock
@@ -55,7 +55,7 @@ targets_drop(struct targets *t, unsigned i, const struct fault *why)
 }
 
 void
-targets_give_up(struct targets *t, unsigned i, uint64_t ns, const char *what,
+targets_abandon(struct targets *t, unsigned i, uint64_t ns, const char *what,
     int status)
 {
 	struct fault f;
@@ -64,8 +64,8 @@ targets_give_up(struct targets *t, unsigned i, uint64_t ns, const char *what,
 	    t->target[i].ep.name, what, (double)ns / 1e9);
 	f.by = TOLD_SILENT;
 	/* set first: a thread that sees it hang may finish and free */
-	t->lost = true;
-	t->target[i].hung = true;
+	t->stuck = true;
+	t->target[i].stuck = true;
 	targets_drop(t, i, &f);
 }
 
@@ -104,7 +104,7 @@ enum arm_state {
 	RESTING, BUSY,
 	LEAVING,		/* waiting for pending requests, */
 	GONE,			/* done with that */
-	LOST,			/* given up */
+	ABANDONED,
 };
 
 struct arm {			/* of a span, for one target */
@@ -159,7 +159,7 @@ arm_answer(struct arm *a, enum arm_state to)
 {
 	struct span *s = a->span;
 
-	if (a->state == LOST)
+	if (a->state == ABANDONED)
 		return false;
 	targets_answer(s->t, a->i, a->since);
 	a->state = to;
@@ -219,12 +219,12 @@ set_state(struct arm *a, enum arm_state to)
 static void
 arm_abandon(struct arm *a)
 {
-	a->state = LOST;
+	a->state = ABANDONED;
 	a->span->pending--;
 	a->span->buf_in_use = true;
 }
 
-/* l: give up arms that have not answered in time. */
+/* l: abandon arms that have not answered in time. */
 static void
 abandon_late(struct span *s)
 {
@@ -235,9 +235,9 @@ abandon_late(struct span *s)
 		if (a->state != BUSY && a->state != LEAVING)
 			continue;
 		if (now - a->since > s->t->limit)
-			targets_give_up(s->t, a->i, s->t->limit, "no answer",
+			targets_abandon(s->t, a->i, s->t->limit, "no answer",
 			    STATUS_TIMEOUT);
-		if (s->t->target[a->i].hung)
+		if (s->t->target[a->i].stuck)
 			arm_abandon(a);
 	}
 }
@@ -315,7 +315,7 @@ arm_drop(struct arm *a)
 static bool
 arm_counts(struct arm *a, struct io *io)
 {
-	if (!a->asked || a->state == LOST)
+	if (!a->asked || a->state == ABANDONED)
 		return false;
 	if (a->io.err == 0 ||
 	    (io->op == OP_READ && errno_is_medium(a->io.err)))
@@ -338,7 +338,7 @@ span_gather(struct span *s, struct io *io)
 
 	for (a = s->arm; a < s->arm + s->t->n; a++) {
 		good += arm_counts(a, io);
-		if (a->asked && a->state != LOST && a->io.buf_in_use)
+		if (a->asked && a->state != ABANDONED && a->io.buf_in_use)
 			io->buf_in_use = true;
 	}
 	if (good > 0 && io->err == 0)
@@ -431,7 +431,7 @@ span_end(struct span *s)
 	pthread_mutex_lock(&s->lock);
 	for (a = s->arm; a < s->arm + s->t->n; a++)
 		if (a->state == RESTING)
-			set_state(a, s->t->target[a->i].hung ? GONE : LEAVING);
+			set_state(a, s->t->target[a->i].stuck ? GONE : LEAVING);
 	wait_all(s);
 	pthread_mutex_unlock(&s->lock);
 	for (a = s->arm; a < s->arm + s->t->n; a++)
@@ -485,7 +485,7 @@ tee_detach(struct lane *lane)
 		    t->target[i].ep.name);
 		targets_drop(t, i, &f);
 	}
-	if (t->lost)
+	if (t->stuck)
 		return 0;
 	for (i = 0; i < t->n; i++)
 		pthread_cond_destroy(&s->arm[i].moved);

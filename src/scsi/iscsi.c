@@ -48,7 +48,7 @@ struct iscsi {			/* found from its sg, which is the endpoint's
 	struct iscsi_address to;
 	struct iscsi_link link;
 	struct disk	 disk;
-	atomic_bool	 stuck;	/* a read was given up, and uses all this */
+	atomic_bool	 stuck;	/* a read was abandoned, and uses this */
 	char		 initiator[ISCSI_NAME];
 };
 
@@ -198,7 +198,7 @@ iscsi_log_in(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 	return -1;
 }
 
-struct opening {		/* the errand's, once it is given up */
+struct opening {		/* the errand's, once it is abandoned */
 	struct endpoint	*ep;
 	struct iscsi	*iscsi;
 	struct fault	 f;
@@ -340,7 +340,7 @@ look_for_loss(const struct endpoint *ep, struct io *io)
 	    "may be lost", why[0] != '\0' ? "; " : "", why);
 }
 
-struct alone {			/* the errand's, once it is given up */
+struct alone {			/* the errand's, once it is abandoned */
 	struct endpoint	 ep;
 	struct sg_lane	 sg;
 	struct lane	 lane;
