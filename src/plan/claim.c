@@ -556,8 +556,8 @@ claim_unknown(struct claims *c, const struct disk *d, int err,
 }
 
 /*
- * claim_disk.c: claim a disk or partition in which the range is written.
- * Partitions may overlap: everything that shares these bytes is claimed.
+ * Claim a disk or partition in which the range is written.  Partitions may
+ * overlap: everything that shares these bytes is claimed.
  */
 static int
 claim_disk(struct claims *c, const struct disk *d, struct range r,
@@ -881,8 +881,8 @@ claim_below(struct claims *c, const struct disk *d, struct range r,
 }
 
 /*
- * claim_below.c: other paths to the disk; and the disk with these, with all
- * that lies below it, and with what else lies there.
+ * Claim a disk with other paths to it, with all that lies below it, and with
+ * what else lies there.
  */
 static int
 claim_bytes(struct claims *c, const struct disk *d, struct range r,

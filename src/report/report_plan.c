@@ -135,7 +135,7 @@ report_numbers(char *text, size_t room, const struct beyond *b)
  * them.
  */
 static void
-beyond_remark(char *text, size_t room, const struct plan *p)
+beyond_remark(const struct plan *p, char *text, size_t room)
 {
 	const struct beyond *b = &p->found->beyond;
 	uint64_t unit = (p->opts->iflag & FLAG_COUNT_BYTES) != 0 ? 1 : p->bs;
@@ -153,14 +153,7 @@ beyond_remark(char *text, size_t room, const struct plan *p)
 }
 
 static void
-cut_remark(char *text, size_t room, const struct plan *p)
-{
-	snprintf(text, room, "the range of %s%s %s", p->src->lim.within,
-	    p->src->name, p->found->cut);
-}
-
-static void
-slip_remark(char *text, size_t room, const struct plan *p)
+slip_remark(const struct plan *p, char *text, size_t room)
 {
 	const char *src = p->src->name, *dst = p->dst->name;
 
@@ -185,25 +178,7 @@ slip_remark(char *text, size_t room, const struct plan *p)
 }
 
 static void
-crowded_remark(char *text, size_t room, const struct plan *p)
-{
-	fit_tell(p, &p->found->fit, text, room);
-}
-
-static void
-packed_remark(char *text, size_t room, const struct plan *p)
-{
-	packed_tell(p->found->packed, p, text, room);
-}
-
-static void
-misnamed_remark(char *text, size_t room, const struct plan *p)
-{
-	packed_tell_misnamed(p->found->misnamed, p, text, room);
-}
-
-static void
-hidden_remark(char *text, size_t room, const struct plan *p)
+hidden_remark(const struct plan *p, char *text, size_t room)
 {
 	const struct ata_hidden *h = &p->found->hidden;
 	const char *how = h->overlay == 0 ? "a host protected area (HPA), see "
@@ -234,7 +209,7 @@ report_longer(const struct plan *p, uint64_t length, char *text, size_t room)
 }
 
 static void
-rest_remark(char *text, size_t room, const struct plan *p)
+rest_remark(const struct plan *p, char *text, size_t room)
 {
 	const struct remarks *found = p->found;
 	size_t at, i;
@@ -250,36 +225,33 @@ rest_remark(char *text, size_t room, const struct plan *p)
 		    "what lies behind the copy");
 }
 
-static void
-longer_remark(char *text, size_t room, const struct plan *p)
-{
-	report_longer(p, p->length, text, room);
-}
-
 bool
 report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 {
-	void (*const remark[])(char *, size_t, const struct plan *) = {
-		p->found->beyond.n > 0 ? beyond_remark : NULL,
-		p->found->cut[0] != '\0' ? cut_remark : NULL,
-		p->found->fit.is != FITS ? crowded_remark : NULL,
-		p->found->packed != NULL ? packed_remark : NULL,
-		p->found->misnamed != NULL ? misnamed_remark : NULL,
-		p->found->slip != SLIP_NONE ? slip_remark : NULL,
-		p->found->rests > 0 ? rest_remark : NULL,
-		p->found->hidden.area > 0 || p->found->hidden.overlay > 0 ?
-		    hidden_remark : NULL,
-		p->bounded && report_longer(p, p->length, text, room) ?
-		    longer_remark : NULL,
-	};
-	size_t i;
+	const struct remarks *found = p->found;
 
-	for (i = 0; i < sizeof(remark) / sizeof(remark[0]); i++)
-		if (remark[i] != NULL && n-- == 0) {
-			remark[i](text, room, p);
-			return true;
-		}
-	return false;
+	if (found->beyond.n > 0 && n-- == 0)
+		beyond_remark(p, text, room);
+	else if (found->cut[0] != '\0' && n-- == 0)
+		snprintf(text, room, "the range of %s%s %s", p->src->lim.within,
+		    p->src->name, found->cut);
+	else if (found->fit.is != FITS && n-- == 0)
+		fit_tell(p, &found->fit, text, room);
+	else if (found->packed != NULL && n-- == 0)
+		packed_tell(found->packed, p, text, room);
+	else if (found->misnamed != NULL && n-- == 0)
+		packed_tell_misnamed(found->misnamed, p, text, room);
+	else if (found->slip != SLIP_NONE && n-- == 0)
+		slip_remark(p, text, room);
+	else if (found->rests > 0 && n-- == 0)
+		rest_remark(p, text, room);
+	else if ((found->hidden.area > 0 || found->hidden.overlay > 0) &&
+	    n-- == 0)
+		hidden_remark(p, text, room);
+	else
+		return n == 0 && p->bounded &&
+		    report_longer(p, p->length, text, room);
+	return true;
 }
 
 static void
