@@ -3,7 +3,7 @@
  * without its foreign suffix, and a line of another copier translated.  They
  * are only printed; nothing is decided by them.
  */
-#include "opts_row.h"
+#include "hint.h"
 
 #include <ctype.h>
 #include <stdio.h>

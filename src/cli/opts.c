@@ -1,5 +1,7 @@
 /*
  * The parser of the command line, driven by the table of operands.
+ * Whether operands contradict each other is decided by the command line alone:
+ * nothing has been opened yet; the rules are in conflicts.def.
  */
 #include "cli/opts.h"
 
@@ -11,11 +13,126 @@
 #include <string.h>
 
 #include "base/algorithm.h"
+#include "base/ioprio.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "opts_row.h"
+#include "hint.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+enum kind {			/* the type of the member: */
+	NAME_ROW,		/* const char * */
+	NUMBER_ROW,		/* int64_t */
+	WORDS_ROW,		/* unsigned, a bit for each word */
+};
+
+struct row {
+	const char	*name;
+	enum kind	 kind;
+	size_t		 field;		/* offset in struct opts */
+	int64_t		 absent, least, most;
+	const char	*unit;		/* as --help shows it */
+};
+
+/* The member of *o that the row describes. */
+static void *
+row_member(struct opts *o, const struct row *row)
+{
+	return (char *)o + row->field;
+}
+
+/* --- operands that contradict each other --------------------------------- */
+
+static bool
+ends_in(const char *path, const char *what)
+{
+	size_t n = strlen(path), m = strlen(what);
+
+	return n > m && strcmp(path + n - m, what) == 0;
+}
+
+bool
+opts_bmap(const struct opts *o)
+{
+	return o->manifest != NULL && o->check == 0 &&
+	    ends_in(o->manifest, ".bmap");
+}
+
+static bool
+bits_several(unsigned bits)
+{
+	return (bits & (bits - 1)) != 0;
+}
+
+static bool
+is_dash(const char *name)
+{
+	return name != NULL && strcmp(name, "-") == 0;
+}
+
+/* Whether the text consists of map statuses, each at most once. */
+static bool
+are_types(const char *text)
+{
+	const char *c;
+
+	for (c = text; *c != '\0'; c++)
+		if (strchr("?*/-+", *c) == NULL || strchr(c + 1, *c) != NULL)
+			return false;
+	return true;
+}
+
+/*
+ * The message for the first rule of conflicts.def that the operands break, or
+ * NULL.  The string is constant.
+ */
+static const char *
+opts_conflict(const struct opts *o)
+{
+	const bool output_file = o->output != NULL && !is_dash(o->output) &&
+	    strcmp(o->output, ".") != 0;
+	const bool several_targets = o->targets > 1;
+	const bool seek = o->seek > 0;
+	const bool count = o->count >= 0;
+	const bool coe = o->coe != 0;
+	const bool unsynced = o->sync == 0;
+	const bool zeros = (o->iflag & FLAG_ZEROS) != 0;
+	const bool random = (o->iflag & FLAG_RANDOM) != 0;
+	const bool changed = opts_changed(o);
+	const bool append = (o->oflag & FLAG_APPEND) != 0;
+	const bool trunc = (o->oflag & FLAG_TRUNC) != 0;
+	const bool sparse = (o->oflag & FLAG_SPARSE) != 0;
+	const bool nosparse = (o->oflag & FLAG_NOSPARSE) != 0;
+	const bool trim = (o->oflag & FLAG_TRIM) != 0;
+	const bool sparing = (o->oflag & FLAG_SPARING) != 0;
+	const bool table = o->table != 0;
+	const bool map = o->map != NULL;
+	const bool rescues = map && o->compare == 0;
+	const bool used = o->used != 0;
+	const bool usedmap = o->usedmap != NULL;
+	const bool bmap = o->bmap != NULL;
+	const bool hash = o->hash != 0;
+	const bool expect = o->expect != NULL;
+	const bool manifest = o->manifest != NULL;
+	const bool writes_bmap = opts_bmap(o);
+	const bool base = o->base != NULL;
+	const bool check = o->check != 0;
+	const bool verify = o->verify != 0;
+	const bool compare = o->compare != 0;
+	const bool reflink = (o->reflink & REFLINK_ALWAYS) != 0;
+
+#define WRONG(this, why) \
+	if (this) \
+		return why;
+#define CONFLICT(this, others, why) \
+	if ((this) && (others)) \
+		return why;
+#define NEEDS(this, those, why) \
+	if ((this) && !(those)) \
+		return why;
+#include "conflicts.def"
+	return NULL;
+}
 
 /* --- numbers: "bs=1M" ----------------------------------------------------- */
 
@@ -706,7 +823,7 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 	if (o->mode != MODE_COPY && o->mode != MODE_DRY_RUN)
 		return 0;
 	opts_unify(o);
-	wrong = conflict(o);
+	wrong = opts_conflict(o);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_USAGE, "%s", wrong);
 	o->looks = o->usedmap != NULL && o->output == NULL && o->check == 0;

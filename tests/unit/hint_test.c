@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/cli/opts_row.h"
+#include "../../src/cli/hint.h"
 #define POOR_OF_ALL
 #include "poor.h"
 

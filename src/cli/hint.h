@@ -1,40 +1,11 @@
 /*
- * A row of the table of operands, for the parsers of values.
+ * Hints for a wrong command line.
  */
-#ifndef PARDD_OPTS_ROW_H
-#define PARDD_OPTS_ROW_H
+#ifndef PARDD_HINT_H
+#define PARDD_HINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include "base/fault.h"
-#include "cli/opts.h"
-
-enum kind {			/* the type of the member: */
-	NAME_ROW,		/* const char * */
-	NUMBER_ROW,		/* int64_t */
-	WORDS_ROW,		/* unsigned, a bit for each word */
-};
-
-struct row {
-	const char	*name;
-	enum kind	 kind;
-	size_t		 field;		/* offset in struct opts */
-	int64_t		 absent, least, most;
-	const char	*unit;		/* as --help shows it */
-};
-
-/* The member of *o that the row describes. */
-static inline void *
-row_member(struct opts *o, const struct row *row)
-{
-	return (char *)o + row->field;
-}
-
-/*
- * Hints for a wrong command line.
- */
 
 /*
  * The number of letters to insert, delete, replace or swap with a neighbour to
@@ -60,15 +31,5 @@ bool hint_number(const char *text, char *to, size_t room);
  * line too long to show, or no memory.
  */
 char *hint_line(int argc, char *const argv[]);
-
-/*
- * Operands that contradict each other.
- */
-
-/*
- * The message for the first rule of conflicts.def that the operands break, or
- * NULL.  The string is constant.
- */
-const char *conflict(const struct opts *o);
 
 #endif
