@@ -19,6 +19,7 @@
 
 struct disk;
 struct io_uring_sqe;
+struct map;
 
 struct backend {
 	/*
@@ -141,6 +142,8 @@ struct backend {
 	void (*traits)(const struct endpoint *, char *text, size_t room);
 	/* See endpoint_inside.  NULL: nothing can keep it there. */
 	unsigned (*inside)(const struct endpoint *);
+	/* See endpoint_ahead.  NULL: it does not matter. */
+	void (*ahead)(struct endpoint *, struct map *, uint64_t origin);
 	/* See endpoint_guess.  NULL: it cannot tell. */
 	uint64_t (*guess)(const struct endpoint *);
 	/* A remark for the report at the end, or "".  NULL: never any. */
@@ -338,5 +341,41 @@ int open_found(int path, const char *name, int flags);
 struct opts;
 int decoded_open(struct endpoint *, const struct opts *, bool look,
     struct fault *);
+
+/*
+ * The blocks of a packed source, unpacked one by one, see src/open/unpacker.c.
+ */
+struct unpacker;
+struct decoder;
+struct codec_measure;
+
+/*
+ * The carrier, and the parts of the measure, stay the caller's until
+ * unpacker_close.  NULL: there is not enough memory for such blocks, or it
+ * fails for another reason.
+ */
+struct unpacker *unpacker_open(struct endpoint *carrier,
+    const struct decoder *like, const struct codec_measure *);
+void unpacker_close(struct unpacker *);
+
+/* How many threads there will be. */
+unsigned unpacker_threads(const struct unpacker *);
+
+/*
+ * For attach and detach of a lane: the first one starts the threads, and the
+ * last one waits until none is busy.  unpacker_attach returns 0 or an errno
+ * value.
+ */
+int unpacker_attach(struct unpacker *);
+void unpacker_detach(struct unpacker *);
+
+/* See endpoint_ahead. */
+struct map;
+void unpacker_ahead(struct unpacker *, struct map *, uint64_t origin);
+
+/*
+ * For transfer: read from the content.  EBADMSG: the block is damaged.
+ */
+void unpacker_read(struct unpacker *, const struct lane *, struct io *);
 
 #endif

@@ -283,6 +283,14 @@ void endpoint_traits(const struct endpoint *, char *text, size_t room);
 unsigned endpoint_inside(const struct endpoint *);
 
 /*
+ * Bytes that are UNTRIED in the map, whose byte 0 is byte "origin" of the
+ * source, will be read soon.  NULL: nobody knows any more; the map must live
+ * until then.
+ */
+struct map;
+void endpoint_ahead(struct endpoint *, struct map *, uint64_t origin);
+
+/*
  * How long a source of unknown size will be, by what was read of it so far; 0:
  * there is no telling.  Any thread.
  */

@@ -52,10 +52,22 @@ struct codec_source {
 	bool		 near;	/* many small reads take little time */
 };
 
+struct codec_part {		/* a block or frame */
+	uint64_t	 at, size;	/* bytes of the content */
+	uint64_t	 from, length;	/* of the packed data, */
+	uint64_t	 head;	/* and of CODEC_HEAD bytes that go before it, or
+				 * NO_HEAD */
+};
+
+enum { CODEC_HEAD = 12 };
+#define NO_HEAD		UINT64_MAX
+
 struct codec_measure {		/* what is known before anything is unpacked */
 	uint64_t	 size;	/* bytes of the content, at least */
 	bool		 exact;	/* that many, if nothing is wrong with it */
 	uint64_t	 parts;	/* blocks or frames, or 0: not known */
+	struct codec_part *part;	/* them, the caller's to free; NULL:
+				 * they cannot be unpacked one by one */
 };
 
 struct codec {
@@ -101,8 +113,16 @@ enum codec_step codec_starve(struct decoder *d, uint64_t need);
 uint64_t codec_number(const unsigned char *at, size_t n);
 
 /*
- * The frames of zstd and lz4, by their headers alone: their number and the size
- * of their content.  For codec.measure.
+ * For codec.measure: add a part of the content, behind the last one, whose size
+ * and packed data these are.  Without memory, or if there are too many, or an
+ * empty one, which nobody would look at, they are counted, and not listed.
+ */
+void codec_part_add(struct codec_measure *, uint64_t size, uint64_t from,
+    uint64_t length, uint64_t head);
+
+/*
+ * The frames of zstd and lz4, by their headers alone, or by a seek table.  For
+ * codec.measure.
  */
 void frames_measure(const struct codec_source *, bool lz4,
     struct codec_measure *);

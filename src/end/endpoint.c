@@ -30,6 +30,13 @@ endpoint_disk(const struct endpoint *ep, struct disk *d)
 	return disk_of_char(ep->id.node, d);
 }
 
+void
+endpoint_ahead(struct endpoint *ep, struct map *map, uint64_t origin)
+{
+	if (ep->be->ahead != NULL)
+		ep->be->ahead(ep, map, origin);
+}
+
 uint64_t
 endpoint_guess(const struct endpoint *ep)
 {

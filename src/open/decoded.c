@@ -62,6 +62,7 @@ struct decoded {
 	unsigned char	*head;		/* the first bytes of the content, */
 	size_t		 head_at, head_len;	/* and what is left of them */
 	struct io	 failed;	/* how */
+	struct unpacker	*blocks;	/* or NULL: it is read in order */
 	struct hash	*packed;	/* of its bytes, for expect=, or NULL */
 	char		 digest[HASH_HEX];	/* the same, or "" */
 };
@@ -343,6 +344,55 @@ decoded_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	    "but %s", ep->name, d->failed.why);
 }
 
+/* --- blocks ------------------------------------------------------------- */
+
+static void
+blocks_transfer(struct lane *lane, struct io *io)
+{
+	struct decoded *d = lane->ep->priv;
+
+	unpacker_read(d->blocks, lane, io);
+	lane->ep->is.stuck = d->carrier.is.stuck;
+}
+
+static int
+blocks_attach(struct lane *lane)
+{
+	struct decoded *d = lane->ep->priv;
+
+	return lane->probes ? 0 : unpacker_attach(d->blocks);
+}
+
+static int
+blocks_detach(struct lane *lane)
+{
+	struct decoded *d = lane->ep->priv;
+
+	if (!lane->probes)
+		unpacker_detach(d->blocks);
+	return 0;
+}
+
+static void
+blocks_ahead(struct endpoint *ep, struct map *map, uint64_t origin)
+{
+	struct decoded *d = ep->priv;
+
+	unpacker_ahead(d->blocks, map, origin);
+}
+
+static int
+blocks_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t holes, struct fault *f)
+{
+	struct decoded *d = ep->priv;
+
+	from = d->carrier.lim.base;
+	to = from + carrier_size(&d->carrier);
+	return !d->carrier.is.device ? 0 :
+	    endpoint_check_kept(&d->carrier, from, to, holes, f);
+}
+
 /* --- opening and closing ------------------------------------------------ */
 
 static void
@@ -355,9 +405,13 @@ decoded_traits(const struct endpoint *ep, char *text, size_t room)
 	if (!d->size.exact && d->size.size > 0)
 		snprintf(held, sizeof(held), ", at least %s", number_si(least,
 		    sizeof(least), (double)d->size.size));
-	if (d->d.codec->bit == DECODE_XZ && d->size.parts > 1)
+	if (d->blocks != NULL)
 		snprintf(held, sizeof(held), ", %llu blocks on up to %u "
 		    "threads", (unsigned long long)d->size.parts,
+		    unpacker_threads(d->blocks));
+	else if (d->d.codec->bit == DECODE_XZ && d->size.parts > 1)
+		snprintf(held, sizeof(held), ", %llu blocks on up to %u "
+		    "threads, in order", (unsigned long long)d->size.parts,
 		    d->d.threads);
 	snprintf(text, room, "%s%sdecoded from %s%s", carrier,
 	    carrier[0] != '\0' ? ", " : "", d->d.codec->bit == 0 ?
@@ -375,6 +429,8 @@ decoded_inside(const struct endpoint *ep)
 static void
 decoded_free(struct decoded *d)
 {
+	unpacker_close(d->blocks);
+	free(d->size.part);
 	if (d->d.state != NULL && d->d.codec->close != NULL)
 		d->d.codec->close(&d->d);
 	hash_close(d->packed);
@@ -399,6 +455,17 @@ decoded_close(struct endpoint *ep)
 	return err != 0 ? err : closed;
 }
 
+static const struct backend blocks_backend = {
+	.attach = blocks_attach,
+	.detach = blocks_detach,
+	.transfer = blocks_transfer,
+	.ahead = blocks_ahead,
+	.check_kept = blocks_check_kept,
+	.traits = decoded_traits,
+	.inside = decoded_inside,
+	.close = decoded_close,
+};
+
 static const struct backend decoded_backend = {
 	.transfer = decoded_transfer,
 	.check_kept = decoded_check_kept,
@@ -420,8 +487,10 @@ decoded_measure(struct decoded *d, struct fault *f)
 		return 0;
 	if (d->d.codec->measure(&d->d, &from, &d->size, f) != 0)
 		return -1;
-	if (d->size.size > INT64_MAX)
-		d->size = (struct codec_measure){ .size = 0 };
+	if (d->size.size <= INT64_MAX)
+		return 0;
+	free(d->size.part);
+	d->size = (struct codec_measure){ .size = 0 };
 	return 0;
 }
 
@@ -461,9 +530,16 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 		    errno_is_medium(d->failed.err) ? STATUS_MEDIUM :
 		    status_errno(d->failed.err), "%s: %s", d->carrier.name,
 		    d->failed.why);
-	if (d->state == OVER)
-		d->size = (struct codec_measure){ d->head_len, true,
-		    d->members };
+	if (d->state == OVER) {
+		d->size.size = d->head_len;
+		d->size.exact = true;
+	} else if (d->size.part != NULL && d->size.parts > 1 &&
+	    d->packed == NULL)
+		d->blocks = unpacker_open(&d->carrier, &d->d, &d->size);
+	if (d->blocks != NULL && codec->close != NULL) {
+		codec->close(&d->d);
+		d->d.state = NULL;
+	}
 	return 0;
 }
 
@@ -474,13 +550,14 @@ decoded_take_over(struct endpoint *ep, struct decoded *d)
 	const struct endpoint *c = &d->carrier;
 	bool plain = d->d.codec->bit == 0;
 
-	ep->be = &decoded_backend;
+	ep->be = d->blocks != NULL ? &blocks_backend : &decoded_backend;
 	ep->priv = d;
 	ep->carrier = c;
 	ep->decoded = plain ? NULL : d->d.codec->word;
 	ep->is = (struct traits){ .inherited = c->is.inherited,
 		.piped = c->is.piped, .device = c->is.device,
-		.remote = c->is.remote, .streamed = true };
+		.remote = c->is.remote, .streamed = d->blocks == NULL,
+		.seekable = d->blocks != NULL, .probed = d->blocks != NULL };
 	ep->geo = (struct geometry){ .size = d->size.exact ?
 		(int64_t)d->size.size : -1, .least = d->size.size, .room = -1,
 		.io_align = 1 };
@@ -488,7 +565,7 @@ decoded_take_over(struct endpoint *ep, struct decoded *d)
 	ep->lim = (struct limits){ .end = UINT64_MAX };
 	ep->dir = ep->layer = -1;
 	ep->held = 0;
-	ep->sync_why = NULL;
+	ep->sync_why = d->blocks != NULL ? "the source is unpacked" : NULL;
 }
 
 static unsigned

@@ -5,8 +5,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/status.h"
+
+enum { PARTS_MOST = 1 << 20 };	/* that are unpacked one by one */
 
 enum codec_step
 codec_fail(struct decoder *d, int status, const char *fmt, ...)
@@ -30,6 +33,28 @@ codec_starve(struct decoder *d, uint64_t need)
 	    "unpack it; mem=%lluM allows that", (unsigned long long)
 	    ((need + (1 << 20) - 1) >> 20), (unsigned long long)
 	    ((need + (1 << 20) - 1) >> 20));
+}
+
+void
+codec_part_add(struct codec_measure *m, uint64_t size, uint64_t from,
+    uint64_t length, uint64_t head)
+{
+	struct codec_part *part = m->part;
+	uint64_t n = m->parts;
+
+	if (size == 0 || n == PARTS_MOST)
+		part = NULL;
+	else if ((n & (n - 1)) == 0 && (n == 0 || part != NULL))
+		part = reallocarray(part, n == 0 ? 1 : 2 * (size_t)n,
+		    sizeof(*part));
+	if (part != NULL)
+		part[n] = (struct codec_part){ m->size, size, from, length,
+			head };
+	else
+		free(m->part);
+	m->part = part;
+	m->parts++;
+	m->size += size;
 }
 
 uint64_t

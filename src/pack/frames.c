@@ -6,10 +6,13 @@
  */
 #include "pack/codec.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
 enum {
+	TABLE_HEAD = 8, TABLE_FOOT = 9,	/* bytes around the seek table, */
+	TABLE_MOST = 1 << 20,	/* and its entries */
 	HEADS_NEAR = 1 << 17,	/* headers that are read at most, */
 	HEADS_FAR = 2,		/* and where each takes its time */
 	HEAD = 20,		/* bytes of the longest one */
@@ -131,17 +134,69 @@ walk_frame(struct walk *w, bool lz4, struct codec_measure *m)
 {
 	unsigned flags = w->head[4];
 	size_t length;
-	uint64_t size;
+	uint64_t size, from = w->at, sum;
 
 	if (frame_skipped(w->head, w->n))
 		return w->n >= 8 && walk_on(w, 8 + codec_number(w->head + 4,
 		    4));
 	if (!frame_own(w->head, w->n, lz4) || !(lz4 ? lz4_head : zst_head)(w,
-	    &length, &size) || __builtin_add_overflow(m->size, size, &m->size))
+	    &length, &size) || __builtin_add_overflow(m->size, size, &sum))
 		return false;
-	m->parts++;
-	return walk_on(w, length) && walk_blocks(w, lz4, lz4 && (flags & 16) !=
-	    0 ? 4 : 0, (flags & 4) != 0 ? 4 : 0);
+	if (!walk_on(w, length) || !walk_blocks(w, lz4, lz4 && (flags & 16) !=
+	    0 ? 4 : 0, (flags & 4) != 0 ? 4 : 0)) {
+		m->size = sum;
+		return false;
+	}
+	codec_part_add(m, size, from, w->at - from, NO_HEAD);
+	return true;
+}
+
+/* Its entries, which must be of all that is before it. */
+static bool
+seek_parts(const unsigned char *entry, size_t n, size_t each, uint64_t before,
+    struct codec_measure *m)
+{
+	uint64_t at = 0, length, size;
+
+	for (; n > 0; n--, entry += each, at += length) {
+		length = codec_number(entry, 4);
+		size = codec_number(entry + 4, 4);
+		if (length == 0 || length > before - at)
+			return false;
+		codec_part_add(m, size, at, length, NO_HEAD);
+	}
+	return at == before;
+}
+
+/*
+ * The table at the end of the "seekable format" of zstd
+ * (zstd_seekable_compression_format.md).  What it says of a frame is found
+ * right or wrong when that is unpacked.
+ */
+static bool
+seek_table(const struct codec_source *from, struct codec_measure *m)
+{
+	unsigned char foot[TABLE_FOOT], *table;
+	size_t n, each, length;
+	bool right;
+
+	if (from->size < TABLE_FOOT || from->read(from->arg, from->size -
+	    TABLE_FOOT, foot, TABLE_FOOT) != 0 ||
+	    memcmp(foot + 5, "\xb1\xea\x92\x8f", 4) != 0 || (foot[4] &
+	    0x7c) != 0 || codec_number(foot, 4) > TABLE_MOST)
+		return false;
+	n = (size_t)codec_number(foot, 4);
+	each = (foot[4] & 0x80) != 0 ? 12 : 8;
+	length = TABLE_HEAD + n * each + TABLE_FOOT;
+	if (length > from->size || (table = malloc(length)) == NULL)
+		return false;
+	right = from->read(from->arg, from->size - length, table, length) ==
+	    0 && memcmp(table, "\x5e\x2a\x4d\x18", 4) == 0 &&
+	    codec_number(table + 4, 4) == length - TABLE_HEAD &&
+	    seek_parts(table + TABLE_HEAD, n, each, from->size - length, m);
+	free(table);
+	m->exact = right && n > 0;
+	return m->exact;
 }
 
 void
@@ -150,18 +205,21 @@ frames_measure(const struct codec_source *from, bool lz4,
 {
 	struct walk w = { .from = from, .heads = from->near ? HEADS_NEAR :
 		HEADS_FAR };
-	struct codec_measure sum = { 0 };
-	bool odd = false;
+	bool padding = false, odd = false;
 
-	while (w.at < from->size && !odd) {
-		if (!walk_head(&w))
-			return;
-		if (w.head[0] == 0 && sum.parts > 0)
-			break;			/* padding */
-		*m = sum;
-		odd = !walk_frame(&w, lz4, &sum);
+	if (!lz4 && seek_table(from, m))
+		return;
+	free(m->part);
+	*m = (struct codec_measure){ .size = 0 };
+	while (w.at < from->size && !odd && !padding) {
+		odd = !walk_head(&w);
+		padding = !odd && w.head[0] == 0 && m->parts > 0;
+		odd = odd || (!padding && !walk_frame(&w, lz4, m));
 	}
-	m->size = sum.size;
-	m->exact = !odd && sum.parts > 0;
-	m->parts = m->exact ? sum.parts : 0;
+	m->exact = !odd && m->parts > 0;
+	if (m->exact && !padding)
+		return;
+	free(m->part);		/* all has to be looked at */
+	m->part = NULL;
+	m->parts = m->exact ? m->parts : 0;
 }

@@ -33,8 +33,8 @@ enum {
 
 #define LIBLZMA_FUNCTIONS(X) \
 	X(lzma_stream_decoder_mt) X(lzma_code) X(lzma_end) \
-	X(lzma_file_info_decoder) X(lzma_index_uncompressed_size) \
-	X(lzma_index_block_count) X(lzma_index_end)
+	X(lzma_stream_decoder) X(lzma_file_info_decoder) \
+	X(lzma_index_iter_init) X(lzma_index_iter_next) X(lzma_index_end)
 
 struct liblzma {
 #define MEMBER(name)	__typeof__(name) *(name);
@@ -84,7 +84,9 @@ xz_start(struct decoder *d)
 		.memlimit_stop = d->memory > 0 ? MAX(d->memory, LEAST_MEMORY) :
 		UINT64_MAX };
 
-	if (x->lib.lzma_stream_decoder_mt(&x->s, &how) == LZMA_OK)
+	if ((how.threads == 1 ? x->lib.lzma_stream_decoder(&x->s,
+	    how.memlimit_stop, how.flags) : x->lib.lzma_stream_decoder_mt(
+	    &x->s, &how)) == LZMA_OK)
 		return true;
 	codec_starve(d, 0);
 	return false;
@@ -167,6 +169,19 @@ xz_look(struct xz *x, lzma_stream *s, const struct codec_source *from,
 	return ret;
 }
 
+/* A block is unpacked behind the head of its stream. */
+static void
+xz_parts(const struct xz *x, const lzma_index *index, struct codec_measure *m)
+{
+	lzma_index_iter i;
+
+	x->lib.lzma_index_iter_init(&i, index);
+	while (!x->lib.lzma_index_iter_next(&i, LZMA_INDEX_ITER_BLOCK))
+		codec_part_add(m, i.block.uncompressed_size,
+		    i.block.compressed_file_offset, i.block.total_size,
+		    i.stream.compressed_offset);
+}
+
 static int
 xz_measure(struct decoder *d, const struct codec_source *from,
     struct codec_measure *m, struct fault *f)
@@ -180,8 +195,7 @@ xz_measure(struct decoder *d, const struct codec_source *from,
 		return fault_errno(f, ENOMEM, "decode=xz");
 	if (x->lib.lzma_file_info_decoder(&s, &index, LOOK_MOST, from->size) ==
 	    LZMA_OK && xz_look(x, &s, from, buf) == LZMA_STREAM_END) {
-		m->size = x->lib.lzma_index_uncompressed_size(index);
-		m->parts = x->lib.lzma_index_block_count(index);
+		xz_parts(x, index, m);
 		m->exact = true;
 	}
 	x->lib.lzma_index_end(index, NULL);

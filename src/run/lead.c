@@ -436,7 +436,9 @@ lead_work(struct job *job, const struct steps *steps)
 
 	if (sparing_open(job, &f) != 0)
 		job_fail(job, &f);
+	endpoint_ahead(job->p->src, &job->map, job->p->src_off);
 	steps->run(job);
+	endpoint_ahead(job->p->src, NULL, 0);
 	rest_clear(job);
 	if (steps->writes)
 		lead_flush(job);

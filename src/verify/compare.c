@@ -129,7 +129,7 @@ holes_of(const struct endpoint *ep, uint64_t base, struct holes *h)
 	*h = (struct holes){ .fd = -1, .base = base };
 	if (ep->kind == END_ZEROS)
 		return true;
-	if (!endpoint_is_file(ep))
+	if (!endpoint_is_file(ep) || ep->carrier != NULL)
 		return false;
 	h->fd = endpoint_view(ep, &cached);
 	return h->fd >= 0;

@@ -34,10 +34,19 @@ static void
 try_frames(const struct codec_source *from, bool lz4)
 {
 	struct codec_measure m = { 0 };
+	uint64_t at = 0, i;
 
 	frames_measure(from, lz4, &m);
-	if (m.exact != (m.parts > 0))
+	if (m.exact != (m.parts > 0) || (m.part != NULL && !m.exact))
 		abort();
+	for (i = 0; m.part != NULL && i < m.parts; at += m.part[i++].size)
+		if (m.part[i].at != at || m.part[i].size == 0 ||
+		    m.part[i].from > from->size ||
+		    m.part[i].length > from->size - m.part[i].from)
+			abort();
+	if (m.part != NULL && at != m.size)
+		abort();
+	free(m.part);
 	fuzz_taken += m.exact;
 }
 
@@ -133,14 +142,34 @@ crc_of(const uint8_t *at, size_t n)
 	return ~crc;
 }
 
+/* The seek table of what is before it. */
+static void
+make_table(struct input *in, const size_t *length, const size_t *size,
+    size_t n, bool checked)
+{
+	size_t i;
+
+	put(in, 0x184d2a5e, 4);
+	put(in, n * (checked ? 12 : 8) + 9, 4);
+	for (i = 0; i < n; i++) {
+		put(in, length[i], 4);
+		put(in, size[i], 4);
+		put(in, 0, checked ? 4 : 0);
+	}
+	put(in, n, 4);
+	put(in, checked ? 0x80 : 0, 1);
+	put(in, 0x8f92eab1, 4);
+}
+
 /* A few frames of one raw block each. */
 static void
 make_frames(struct input *in, uint64_t *dice, bool lz4)
 {
-	size_t i, n, frames = 1 + input_roll(dice, 4);
+	size_t i, n, length[4], size[4], frames = 1 + input_roll(dice, 4);
 
 	for (i = 0; i < frames; i++) {
-		n = input_roll(dice, 200);
+		n = size[i] = input_roll(dice, 200);
+		length[i] = in->n;
 		if (input_roll(dice, 4) == 0) {
 			put(in, 0x184d2a50, 4);
 			put(in, n, 4);
@@ -160,7 +189,10 @@ make_frames(struct input *in, uint64_t *dice, bool lz4)
 			put(in, 'x', 1);
 		if (lz4)
 			put(in, 0, 4);
+		length[i] = in->n - length[i];
 	}
+	if (!lz4 && input_roll(dice, 2) == 0)
+		make_table(in, length, size, frames, input_roll(dice, 2) == 0);
 }
 
 /* The fields that a local header and the directory have in common. */
