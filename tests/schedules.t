@@ -208,7 +208,7 @@ still_sound()
 	cd .. && schedules "${@:3}"
 }
 it "... and none where that is told first" \
-    still_sound src/open/tee_lane.c "s/t->lost = true;/& $slowly/" '0 33 103' given_up
+    still_sound src/open/tee_lane.c "s/t->stuck = true;/& $slowly/" '0 33 103' given_up
 it "finds those who wait for a turn and are not told that there is none" \
     finds src/copy/turn.c '/t->stopped = true;/,/turn_wake(t);/s/turn_wake(t);//' 3 stream_fails bpt=4
 it "finds a buffer that is used while it is digested" \
