@@ -240,6 +240,20 @@ it_all()
 }
 it "looks into a group on an array in a partition" it_all
 
+# Its only volume is in stripes, and has no piece that could be looked into; and
+# it may be swap space, of which the group is a leftover.
+two_signs()
+{
+	truncate -s 160M disk && the_pv disk &&
+	    lvm_on "$pv" lvcreate -y -an -Zn -Wn -i 2 --alloc anywhere -L 40M -n striped vg0 >lvm.out && off_pv disk &&
+	    exits 0 "$pardd" if=disk of=copy used=only && told 'without' && says 'note: vg0/striped: LVM stripes' &&
+	    rm copy && truncate -s 160M swap && mkswap swap >made &&
+	    dd if=swap of=disk bs=1k skip=1 seek=1 count=3 conv=notrunc status=none &&
+	    "$blocks" make disk 40M 1 100M && exits 0 "$pardd" if=disk of=copy used=only &&
+	    says 'LVM2_member.*signatures of several .*: copied whole' && same disk copy
+}
+it "copies a group whole that has another signature, too" two_signs
+
 # rolled: volumes of any size in any pieces, some removed, some of another kind
 rolled()
 {

@@ -220,7 +220,8 @@ used_convinced(struct used_fs *fs, const struct fs_map *m,
 		return used_whole(fs, "its free space is not known");
 	if (m->state != FS_CLEAN)
 		return used_whole(fs, "%s", m->reason);
-	if (m->volumes == 1 && m->volume->piece->off == 0 &&
+	if (m->volumes == 1 && m->volume->n == 1 &&
+	    m->volume->piece->off == 0 &&
 	    strcmp(v->first, m->type) == 0)
 		return 0;		/* they are looked at in there */
 	if (v->type[0] == '\0')
