@@ -390,6 +390,12 @@ spares()
 	done
 	return 1
 }
+in_little()
+{
+	"$blocks" make src 128M && cgroup 16 && undo rmdir "$group" || return
+	(in_group exits 0 "$pardd" if=src of=dst iflag=direct oflag=direct "$@") && complete &&
+	    same src dst
+}
 if [[ $VARIANT != plain ]]; then
 	:
 elif can_group; then
@@ -397,6 +403,9 @@ elif can_group; then
 	it "... in small pieces" spares whole bs=512 bpt=64
 	it "... by threads" spares whole engine=threads
 	it "... which has holes" spares half
+	it "lives in a group of 16 MiB, with requests past the page cache" in_little engine=async
+	it "... with many of them" in_little qd=128
+	it "... at several targets" in_little of=dst2
 else
 	skip "no memory cgroup, or not root" "leaves alone what others have cached"
 fi

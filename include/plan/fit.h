@@ -41,6 +41,13 @@ struct fit fit_judge(const struct plan *);
 uint64_t fit_data(const struct plan *, uint64_t off, uint64_t length,
     uint64_t enough);
 
+/*
+ * The bytes that buffers may take: a quarter of the least limit of the memory
+ * cgroups (cgroups(7), of either version) that this process is in; UINT64_MAX:
+ * there is none, as far as is known.
+ */
+uint64_t fit_memory(void);
+
 /* What is wrong, for anything but FITS, as a sentence without an end. */
 void fit_tell(const struct plan *, const struct fit *, char *text, size_t room);
 

@@ -61,6 +61,7 @@ struct plan {
 	uint64_t	 grain;		/* bytes: multiples of it at the target
 					 * are whole pages of a file, and
 					 * whole blocks of a device */
+	uint64_t	 mem;		/* bytes for all buffers; 0: as usual */
 	size_t		 room;		/* bytes of a buffer */
 	size_t		 other;		/* bytes of a second buffer, or 0 */
 	uint32_t	 sector;	/* bytes of the source's own block */

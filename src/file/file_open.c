@@ -399,7 +399,7 @@ file_truncate(const struct endpoint *ep, struct file *file, int64_t length,
 	if (length >= 0)
 		file->length = MIN(file->length, (uint64_t)length);
 	file_note_end(file, file->length);
-	if (!file->borrowed)
+	if (!file->borrowed && file->from > 0 && file->length > 0)
 		file->before = holes_in(file->plain, 0,
 		    MIN(file->from, file->length));
 	return 0;

@@ -8,8 +8,10 @@
 #include "plan/fit.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 #include <unistd.h>
@@ -275,4 +277,59 @@ fit_tell(const struct plan *p, const struct fit *fit, char *text, size_t room)
 		    "bytes now%s, but %llu are to be written", p->dst->name,
 		    has, fit->beside ? " beside the other targets" : "",
 		    need);
+}
+
+/* The number in a file of a cgroup; UINT64_MAX for "max", or without it. */
+static uint64_t
+cgroup_limit(const char *root, const char *group, const char *file)
+{
+	char path[PATH_MAX], text[32];
+	uint64_t limit = UINT64_MAX;
+	FILE *in;
+
+	if (snprintf(path, sizeof(path), "%s%s/%s", root, group, file) >=
+	    (int)sizeof(path) || (in = fopen(path, "re")) == NULL)
+		return limit;
+	if (fgets(text, sizeof(text), in) != NULL && text[0] >= '0' &&
+	    text[0] <= '9')
+		limit = strtoull(text, NULL, 10);
+	fclose(in);
+	return limit;
+}
+
+/* *least, or that of a group or one above it; "group" is cut off. */
+static void
+cgroups_limit(uint64_t *least, const char *root, char *group, const char *file)
+{
+	char *end = group + strlen(group);
+	uint64_t limit;
+
+	for (; end != NULL; end = strrchr(group, '/')) {
+		*end = '\0';
+		limit = cgroup_limit(root, group, file);
+		*least = MIN(*least, limit);
+	}
+}
+
+uint64_t
+fit_memory(void)
+{
+	FILE *groups = fopen("/proc/self/cgroup", "re");
+	uint64_t least = UINT64_MAX;
+	char line[PATH_MAX], *group;
+
+	/* "4:memory:/group" of version 1, "0::/group" of version 2 */
+	while (groups != NULL && fgets(line, sizeof(line), groups) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		if ((group = strstr(line, ":memory:")) != NULL)
+			cgroups_limit(&least, "/sys/fs/cgroup/memory",
+			    group + strlen(":memory:"),
+			    "memory.limit_in_bytes");
+		else if ((group = strstr(line, "::")) != NULL)
+			cgroups_limit(&least, "/sys/fs/cgroup",
+			    group + strlen("::"), "memory.max");
+	}
+	if (groups != NULL)
+		fclose(groups);
+	return least == UINT64_MAX ? least : least / 4;
 }

@@ -16,6 +16,7 @@
 #include "disk/disk.h"
 #include "end/endpoint.h"
 #include "open/tee.h"
+#include "plan/fit.h"
 
 /*
  * Which engine makes the requests of a plan.
@@ -169,8 +170,7 @@ prefers_threads(const struct plan *p)
 static void
 set_threads(struct plan *p)
 {
-	uint64_t mem = p->opts->mem > 0 ? (uint64_t)p->opts->mem :
-	    p->targets > 1 ? MEMORY : 0;
+	uint64_t mem = p->mem > 0 ? p->mem : p->targets > 1 ? MEMORY : 0;
 	uint64_t most = mem / (p->room + p->other);
 
 	if (mem > 0 && most < p->workers)
@@ -195,7 +195,7 @@ set_queues(struct plan *p, uint64_t mem, struct fault *f)
 		return fault_set(f, STATUS_USAGE, "qd=%lld needs %llu bytes, "
 		    "more than mem=", (long long)o->qd, (unsigned long long)
 		    ((uint64_t)o->qd * 2 * p->room * p->queues));
-	if (o->qd > 0)
+	if (o->qd > 0 && (p->mem == 0 || (uint64_t)o->qd * 2 < slots))
 		slots = (uint64_t)o->qd * 2;
 	else if (slots > SLOTS_MOST / p->queues)
 		slots = SLOTS_MOST / p->queues;
@@ -210,7 +210,7 @@ set_queues(struct plan *p, uint64_t mem, struct fault *f)
 static int
 engine_choose(struct plan *p, struct fault *f)
 {
-	uint64_t mem = p->opts->mem > 0 ? (uint64_t)p->opts->mem : MEMORY;
+	uint64_t mem = p->mem > 0 ? p->mem : MEMORY;
 	bool wanted = opts_async(p->opts);
 
 	p->zones = engine_zones(p);
@@ -461,14 +461,35 @@ other_room(const struct plan *p)
 	return p->work == WORK_COMPARE ? (size_t)round_up(p->room, 4096) : 0;
 }
 
+/*
+ * What the buffers may take: mem=, or what is left of the usual amount to who
+ * runs in a small memory cgroup; 0: the usual amount.  A short copy, and one
+ * through the page cache, has few buffers.
+ */
+static uint64_t
+plan_memory(const struct plan *p)
+{
+	uint64_t most;
+
+	if (p->opts->mem > 0)
+		return (uint64_t)p->opts->mem;
+	if ((p->bounded && p->length <= USUAL_TRANSFER) ||
+	    (!p->src->is.past_cache && !p->dst->is.past_cache &&
+	    p->targets == 1))
+		return 0;
+	most = fit_memory();
+	return most < MEMORY ? MAX(most, SECTOR) : 0;
+}
+
 static int
 set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 {
 	const struct opts *o = p->opts;
 	uint64_t chunk = usual_transfer(p);
 
-	if (o->mem > 0 && chunk > (uint64_t)o->mem / SLOTS_LEAST)
-		chunk = piece_of((uint64_t)o->mem / SLOTS_LEAST);
+	p->mem = plan_memory(p);
+	if (p->mem > 0 && chunk > p->mem / SLOTS_LEAST)
+		chunk = piece_of(p->mem / SLOTS_LEAST);
 	if (o->bpt > 0)			/* at most 2^30 blocks of 2^32 bytes */
 		chunk = (uint64_t)o->bpt * p->bs;
 	if (chunk > TRANSFER_MOST)
