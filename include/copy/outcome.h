@@ -18,7 +18,7 @@ enum { GRACE = 10 };		/* s to wait for requests in flight */
 enum phase {
 	PHASE_COPYING, PHASE_FLUSHING, PHASE_VERIFYING, PHASE_REPAIRING,
 	PHASE_COMPARING, PHASE_CLEARING,
-	PHASE_TRIMMING, PHASE_SCRAPING, PHASE_RETRYING,	/* of a rescue, */
+	PHASE_SCRAPING, PHASE_RETRYING,			/* of a rescue, */
 	PHASE_FILLING,					/* see rescue.c */
 };
 

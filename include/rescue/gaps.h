@@ -1,6 +1,6 @@
 /*
- * The gaps of a rescue's map: parts with one status, the largest first.  Used
- * by rescue.c.
+ * The gaps of a rescue: what is unread, and which of it is read next.  Used by
+ * rescue.c.
  */
 #ifndef PARDD_GAPS_H
 #define PARDD_GAPS_H
@@ -10,63 +10,148 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "copy/job.h"
 #include "map/map.h"
+#include "rescue/forecast.h"
 
-struct gap {
-	uint64_t	 off, end;	/* bytes of the map */
+enum gap_kind {
+	GAP_FRESH,			/* nobody was there */
+	GAP_SKIPPED,		/* jumped over; a neighbour is good */
+	GAP_DEAD,			/* no neighbour is good */
+	GAP_FAILED,			/* one read of it has failed */
+	GAP_KINDS,
+};
+
+struct gap {			/* bytes, in the direction of the rescue */
+	uint64_t	 off, end;
+	enum gap_kind	 kind;
+	enum seg_status	 status;	/* in the map */
 	bool		 front, back;	/* the neighbour on that side is good */
-	bool		 framed;	/* both neighbours are bad blocks */
-	double		 trust;	/* 1, less with each try in its middle that
-				 * failed */
+	bool		 urgent;	/* to be read at once */
+	bool		 foretold;	/* GAP_FRESH: the next run of a
+					 * pattern was left out before it;
+					 * else: it is that run */
+	unsigned	 fails;	/* jumps or probes in it that failed */
+	uint64_t	 met;	/* GAP_FRESH: where the bad run was met */
+	uint64_t	 was;	/* its length when it was made */
+	uint64_t	 got;	/* bytes read of it since then */
+	double		 hope;	/* good bytes expected for each error */
+	uint64_t	 age;	/* the older first */
 };
 
-/* Whether to take gaps without a good neighbour too. */
-enum inner {
-	NO_INNER,
-	HOPEFUL_INNER,		/* as long as it pays */
-	EACH_INNER,		/* large ones at least once each */
+struct gap_piece {			/* of a gap, being read */
+	struct gap	 gap;
+	uint64_t	 off, end;
+	bool		 busy;
+	bool		 shared;	/* what follows it is open to others:
+					 * it was expected to be good */
+	bool		 left;	/* likewise, bad */
 };
+
+enum { GAPS_RUNS = 16, GAPS_LOWS = 32, GAPS_SCALES = 64 };
 
 struct gaps {			/* g: lock */
 	pthread_mutex_t	 lock;
-	unsigned	 parts;	/* I: of a gap, one of so many is read */
-	struct gap	*heap;	/* g: ordered by size */
+	struct map	*map;	/* I */
+	uint64_t	 unit, off;	/* I: see gaps_begin */
+	uint64_t	 first;	/* I: likewise */
+	/* I while workers run: */
+	uint64_t	 length;	/* of the map */
+	uint64_t	 phase;	/* a block begins at a multiple of unit, less
+				 * phase, in the direction of the rescue */
+	bool		 backwards, bad;
+	unsigned	 words;	/* rescue= */
+	double		 seek;	/* g: what a seek costs, in errors */
+	struct gap	*heap;	/* g: the highest hope first */
 	size_t		 n, room;	/* g */
-	uint64_t	 smallest;	/* I while workers run: bytes; smaller
-					 * gaps without a good neighbour are
-					 * left */
-	size_t		 won, lost;	/* g: reads in the middle of such
-					 * gaps */
-	size_t		 patience;	/* g: how many of these may fail */
+	uint64_t	 age;	/* g */
+	struct gap_piece	 piece[WORKERS_MOST];	/* g: what each reads */
+	uint64_t	 have;	/* g: bytes read, in earlier runs too, */
+	uint64_t	 errors;	/* g: and errors met */
+	struct yield {		/* g: of gaps: what came of them, */
+		double		 bytes, errors;
+	}		 fresh, yield[GAP_KINDS][GAPS_SCALES];	/* by length */
+	uint64_t	 run[GAPS_RUNS];	/* g: bytes that were enough to
+						 * cross the last bad runs */
+	size_t		 runs;	/* g: how many there were */
+	struct {
+		uint64_t	 len;	/* bytes that were too few, */
+		size_t		 run;	/* for this one */
+	}		 low[GAPS_LOWS];	/* g */
+	size_t		 lows;	/* g */
+	struct forecast	 forecast;	/* g: bad runs that are alike */
+	struct run	 exact;	/* g: what is known of the last one */
+	bool		 rest;		/* g: little is hoped for: ends first */
+	uint64_t	 dry;		/* g: probes in dead gaps that failed,
+					 * in a row */
+	bool		 given_up;	/* g: only given up ones are left */
+	bool		 heals;		/* g: a piece that failed has been read
+					 * in small reads; the last one */
+	bool		 tried;		/* g: one was tried at once */
+	struct {
+		uint64_t	 off, end;
+	}		 fine;		/* g: read by the block, for pieces
+					 * that failed there have healed */
 };
 
-/* Begin empty; 1/parts of a gap is read at a time. gaps_end frees it. */
-void gaps_begin(struct gaps *, unsigned parts);
+/*
+ * Begin without gaps, for blocks of "unit" bytes, of which one begins "off"
+ * bytes before the first byte of the map.  Before the first error "first" bytes
+ * are read at a time.  gaps_end frees it.
+ */
+void gaps_begin(struct gaps *, struct map *, uint64_t unit, uint64_t off,
+    uint64_t first);
 void gaps_end(struct gaps *);
 
 /*
- * Collect all gaps of a status from the map.  Returns 0 or ENOMEM.  Only for
- * the lead.
+ * Take from the map all that was not read, or all that is bad, where nobody
+ * reads.  rescue= says what is left out.  "given_up": an earlier run has come
+ * to what promises next to nothing.  Returns 0 or ENOMEM.
  */
-int gaps_fill(struct gaps *, struct map *, enum seg_status, enum inner);
+struct gaps_fill {
+	bool		 bad, backwards, given_up;
+	unsigned	 words;		/* rescue= */
+};
+int gaps_fill(struct gaps *, const struct gaps_fill *);
+
+/* An error takes so many seconds; seeks: and a seek a part of that. */
+void gaps_error(struct gaps *, double seconds);
+
+/* Bytes to read at a time, by what was met so far. */
+uint64_t gaps_piece(struct gaps *);
+
+enum gaps_next { GAPS_NONE, GAPS_ONE, GAPS_ALONE };
 
 /*
- * Take a gap, and choose a piece of it to read: 1/parts of it, at an end with a
- * good neighbour, or in the middle; from "least" to "most" bytes.  Returns
- * false when none is left.
+ * Take the next piece for worker "who", with its status, of at most so many
+ * bytes.  calm: only if it may be read while others read what follows it; else
+ * GAPS_ALONE.
  */
-bool gaps_take(struct gaps *, size_t least, size_t most, struct gap *,
+enum gaps_next gaps_take(struct gaps *, unsigned who, bool calm, uint64_t most,
     struct seg *piece);
 
 /*
- * Put back the rest of a gap after its piece was read. good: all of it was
- * good; tried: the piece is settled, otherwise it is still to be read.  Returns
- * 0 or ENOMEM.
+ * Take what follows the worker's last piece, which was good, if that is next
+ * and at most so long.
  */
-int gaps_give(struct gaps *, const struct gap *, const struct seg *piece,
-    bool good, bool tried);
+bool gaps_take_on(struct gaps *, unsigned who, bool calm, uint64_t most,
+    struct seg *piece);
 
-/* Take a gap as a whole.  Returns false when none is left. */
-bool gaps_take_all(struct gaps *, struct seg *);
+enum gaps_answer { READ_WELL, READ_SLOWLY, READ_FAILED };
+
+/*
+ * The piece was read, "good" bytes of it.  The map gets the status of what is
+ * bad.  Returns 0 or ENOMEM.
+ */
+int gaps_give(struct gaps *, unsigned who, uint64_t good, enum gaps_answer);
+
+/*
+ * Somebody who reads at "off" has taken so long that it will probably fail:
+ * others go on behind it.  Returns 0 or ENOMEM.
+ */
+int gaps_leave(struct gaps *, uint64_t off);
+
+/* Whether only gaps are left that promise next to nothing. */
+bool gaps_given_up(struct gaps *);
 
 #endif

@@ -14,7 +14,6 @@
 #include "map/map.h"
 
 struct job;
-struct pass;
 struct worker;
 
 enum { LIVENESS_BADS = 64 };
@@ -32,9 +31,6 @@ struct liveness {
 	bool		 read;		/* lock: this run has read something */
 	bool		 blank;		/* lock: nothing was read before it */
 	uint64_t	 dice;		/* look, later the lead */
-	const struct pass *pass;	/* lock: of the first error that is not
-					 * proved */
-	int		 retry;		/* lock: and which retry that was */
 };
 
 /* Begin without errors; and free it. */
@@ -62,13 +58,6 @@ void liveness_feel(struct worker *, struct io *, uint64_t off,
  * was one before.
  */
 void liveness_last(struct worker *);
-
-/*
- * A range that had the status "was" was given up because of errors: it is as
- * doubtful as they are.
- */
-void liveness_note(struct worker *, uint64_t off, uint64_t len,
-    enum seg_status was);
 
 /*
  * Nothing proves that the source is there, so the last errors may not be medium

@@ -11,7 +11,6 @@
 #include "base/fault.h"
 #include "copy/job.h"
 #include "map/mapfile.h"
-#include "rescue/course.h"
 #include "rescue/exclusive.h"
 #include "rescue/flight.h"
 #include "rescue/gaps.h"
@@ -33,21 +32,21 @@ struct rescue {
 	struct liveness	 liveness;	/* of the source; has its own locks */
 	struct exclusive exclusive;	/* who reads alone; likewise */
 	struct flight	 flight;	/* reads in flight; likewise */
-	struct course	 course;	/* of the first pass; likewise */
-	struct gaps	 gaps;		/* of the current pass; likewise */
-	struct pattern	 pattern;	/* the lead's until "patterned" */
+	struct gaps	 gaps;		/* what is unread; likewise */
+	struct pattern	 pattern;	/* one worker's until "patterned" */
+	atomic_flag	 looked;	/* ... which looks for it */
 	atomic_bool	 patterned;
-	uint32_t	 unit;		/* I: bytes that fail together: a */
-	uint64_t	 unit_off;	/* I: physical block; byte 0 in one */
+	uint32_t	 unit;		/* I: bytes that fail together: a
+					 * physical block */
 	bool		 rotates;	/* I: seeking is expensive */
-	unsigned	 seats;	/* I: how many may read near an error */
 	atomic_bool	 begun;		/* a read of this run has returned */
 	_Atomic double	 wary_until;	/* s: errors are expected until then */
 	_Atomic double	 longest;	/* s: the longest error so far */
-	const struct pass *_Atomic pass;	/* set by the lead */
+	const struct pass *_Atomic pass;
 	atomic_bool	 entered;	/* a pass has begun */
 	struct place	 loaded;	/* I: where the map stood before */
 	atomic_int	 retry;	/* counted from 1 */
+	atomic_uint_fast64_t at;	/* where was read last */
 	atomic_int	 order;		/* enum order: what is read now */
 	double		 start;	/* s of the monotonic clock */
 	atomic_int	 end;	/* enum rescue_end: what came first */
@@ -61,7 +60,10 @@ struct rescue {
 int rescue_begin(struct job *, struct fault *f);
 void rescue_free(struct rescue *);
 
-/* For the lead, while the mapsaver runs: run all passes with all workers. */
+/*
+ * For the lead, while the mapsaver runs: read all that can be read, with all
+ * workers.
+ */
 void rescue_run(struct job *);
 
 /* The pattern of bad ranges, or NULL if there is none yet. */
@@ -75,7 +77,7 @@ const struct pattern *rescue_pattern(const struct rescue *);
  */
 bool rescue_overdue(struct job *);
 
-/* Do one piece of the current pass; false when there is none left. */
+/* Read, or fill, one piece; false when there is none left. */
 bool rescue_piece(struct worker *);
 
 #endif

@@ -12,7 +12,6 @@ phase_name(enum phase phase)
 {
 	static const char *const names[] = {
 		[PHASE_COPYING] = "copying",
-		[PHASE_TRIMMING] = "trimming",
 		[PHASE_SCRAPING] = "scraping",
 		[PHASE_RETRYING] = "retrying",
 		[PHASE_FILLING] = "filling",

@@ -1,40 +1,98 @@
 /*
- * The gaps: a heap of what a pass has to read, first what promises most for an
- * error: the largest, but for those in which tries have failed.  A gap is read
- * from an end next to good data, and that end is given up at its first error.
- * In a gap between two bad ends, a piece in the middle is tried, as long as
- * such tries succeed now and then; success makes two gaps, each with a good
- * end.  Gaps between two known bad blocks come last: a dead area begins and
- * ends there.
+ * The gaps, and the one rule of a rescue.  Each gap, a range that is unread,
+ * has a hope: how many good bytes it promises for each error, by its kind, its
+ * length, and what came of gaps like it on this disk.  The gap with the
+ * highest hope is read:
  *
- * Before everything left is read block by block, each large gap is tried once,
- * whatever the others were like.  Otherwise good data between two bad areas
- * that looked like one would come last.
+ *	from an end next to good data, piece by piece, until one fails;
+ *	a fresh one without such an end is jumped into; what was jumped over
+ *	is skipped where the landing was good, and dead where it was bad;
+ *	a dead one is tried in its middle; each probe that fails takes more
+ *	than half of its hope;
+ *	a piece that has failed is read in small reads up to what is bad.
  *
- *	g	gaps->lock, a leaf; held for a few instructions
+ * Going on behind a bad area, coming back to what was skipped, giving up,
+ * trimming and scraping are nothing but the order that the hopes give.
+ *
+ * A piece is so small that what one failed read puts out of reach does not
+ * matter: 1/SHARE of the bytes read so far for each error.
+ *
+ * A jump is as long as what was enough for most of the last bad runs; the next
+ * one, as what was enough for those of them that were longer than what is known
+ * to be bad, or three times as far.  A jump that was enough at once may have
+ * been too long: less is remembered, unless a little less is known to fail.
+ *
+ * Long runs at equal distances are a pattern (forecast.c): after three
+ * the exact ends of two are found.  Then the next is foretold, and left out
+ * without an error: what follows it is read, its ends when little is hoped for.
+ *
+ * Where a piece that failed has been read after all, in small reads (longer
+ * ones fail there), the next ones are at once.
+ *
+ * A skipped gap with one good end ends in what is bad, so it promises no more
+ * than is left of it.
+ *
+ * At last little is hoped for, and "rest" begins: all ends next to good data
+ * are read, by the block, to the first bad one; then the middles of what lies
+ * between; what promises next to nothing is read from its first block on.
+ *
+ * What is in no gap of the heap one worker has.  The map has
+ * what has failed at once, and what is good when it is written.  A rescue that
+ * goes backwards sees the mirror image of the disk.
+ *
+ *	g	gaps->lock; only map->lock is taken with it held
  */
 #include "rescue/gaps.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "cli/opts.h"
 
 enum {
-	PIECE = 256 << 10,	/* bytes per read, but more in gaps where */
-	LARGE = 1 << 20,	/* a part is this large */
-	SMALL = 128 << 10,	/* bytes; the sweep reads it in one or two
-				 * reads */
-	PATIENCE = 6,		/* failed tries in the middle allowed, plus */
-	WORTH = 2,		/* as many for each success */
+	SHARE = 250,
+	NEAR = 16,		/* a piece is 1/NEAR of the hope, at most */
+	MOST = 512 << 10,	/* bytes of a piece after the first error */
+	FIRST_JUMP = 8 << 10,	/* bytes, when nothing is known */
+	GROW = 3,		/* a jump that failed */
+	FRESH_PART = 16,	/* what is hoped for before the first error */
+	DEAD_PART = 5,		/* 1/DEAD_PART of a dead gap may be good, */
+	FAILED_PART = 20,	/* and of a piece that failed */
+	FINE = 1024,		/* reads of a piece that failed */
+	LARGE_PART = 16,	/* of the disk, in a map begun: fresh */
+	HOPELESS = 16,		/* a block for so many errors */
+	SWEEP = 64 << 10,	/* bytes */
+	PROBES = 16,		/* in a row that failed: as hopeless */
+	REST = 512,		/* blocks per error, */
+	DRY = 16,		/* and probes that failed in a row */
+	TIGHT = 16,		/* 1/TIGHT of a jump need not be known */
+	TRY = 32,		/* errors until one is tried in small reads */
 };
 
-static const double probe_loss = .45;	/* of what a gap promises, with each
-					 * try that failed in it */
+static const double jump_loss = .6;	/* of hope behind a jump that failed, */
+static const double probe_loss = .45;	/* and of a dead gap with a probe */
+static const double too_far = .6;	/* of what was enough at once */
+static const double least_jump = .7;	/* pieces */
+static const double outdated = .5;	/* a hope that has become less */
+static const double seek = .008;	/* seconds, where a disk rotates */
 
 void
-gaps_begin(struct gaps *g, unsigned parts)
+gaps_begin(struct gaps *g, struct map *map, uint64_t unit, uint64_t off,
+    uint64_t first)
 {
-	*g = (struct gaps){ .parts = parts };
+	static const double part[GAP_KINDS] = { 1, 1, DEAD_PART, FAILED_PART };
+	size_t kind, i;
+
+	*g = (struct gaps){ .map = map, .unit = unit, .off = off,
+		.first = first };
 	pthread_mutex_init(&g->lock, NULL);
+	for (kind = 0; kind < GAP_KINDS; kind++)
+		for (i = 0; i < GAPS_SCALES; i++)
+			g->yield[kind][i] = (struct yield){
+				ldexp(1 / part[kind], (int)i), 1 };
 }
 
 void
@@ -44,32 +102,155 @@ gaps_end(struct gaps *g)
 	free(g->heap);
 }
 
-/* Gaps with a good end come first, those between known bad blocks last. */
-static int
-gap_rank(const struct gap *g)
+/* --- places --------------------------------------------------------------- */
+
+/* A range as the map has it; and the other way round. */
+static struct seg
+gaps_mirrored(const struct gaps *g, uint64_t off, uint64_t end)
 {
-	return g->front || g->back ? 2 : !g->framed;
+	return (struct seg){ .off = g->backwards ? g->length - end : off,
+		.len = end - off };
 }
 
-/*
- * What a gap promises: its length; and less with each try in its middle that
- * failed.  Otherwise one giant dead area would be tried again and again while
- * what was skipped elsewhere, and can be read, waits.
- */
-static double
-gap_promise(const struct gap *g)
+/* The end of the block that off lies in. */
+static uint64_t
+block_end(const struct gaps *g, uint64_t off)
 {
-	return (double)(g->end - g->off) * g->trust;
+	return off + g->unit - (g->phase + off) % g->unit;
+}
+
+/* The beginning of a block, n bytes before "end", but not before off. */
+static uint64_t
+block_begin(const struct gaps *g, uint64_t off, uint64_t end, uint64_t n)
+{
+	uint64_t at = end - off > n ? end - n : off, part;
+
+	if (at == end)
+		at--;
+	part = (g->phase + at) % g->unit;
+	return at - off > part ? at - part : off;
+}
+
+/* The end of n bytes from off on, at least one block, but not behind "end". */
+static uint64_t
+piece_end(const struct gaps *g, uint64_t off, uint64_t end, uint64_t n)
+{
+	uint64_t one = block_end(g, off), to = off + MIN(n, end - off);
+
+	if (n <= g->unit || one >= end)
+		return MIN(one, end);
+	if (to >= end)
+		return end;
+	return to <= one ? one : to - (g->phase + to) % g->unit;
+}
+
+/* --- what is hoped for ---------------------------------------------------- */
+
+static size_t
+scale_of(uint64_t len)
+{
+	return len > 0 ? (size_t)(63 - __builtin_clzll(len)) : 0;
+}
+
+/* What came of a gap: those of other lengths learn from it, too, but less. */
+static void
+gaps_learn(struct gaps *g, enum gap_kind kind, uint64_t len, uint64_t bytes,
+    unsigned errors)
+{
+	static const double weight[] = { .2, .5, 1, .5, .2 };
+	size_t at = scale_of(len), i, k;
+	struct yield *y;
+
+	for (i = 0; i < 5; i++) {
+		k = at + i;
+		if (k < 2 || k - 2 >= GAPS_SCALES)
+			continue;
+		y = &g->yield[kind][k - 2];
+		y->bytes = y->bytes * (1 - .1 * weight[i]) + weight[i] *
+		    ldexp((double)bytes, (int)i - 2);
+		y->errors = y->errors * (1 - .1 * weight[i]) +
+		    weight[i] * errors;
+	}
+}
+
+static double
+yield_of(const struct gaps *g, enum gap_kind kind, uint64_t len)
+{
+	const struct yield *y = &g->yield[kind][scale_of(len)];
+
+	return y->bytes / (y->errors + .05);
 }
 
 static bool
-gap_larger(const struct gap *a, const struct gap *b)
+open_ended(const struct gap *gap)
 {
-	double x = gap_promise(a), y = gap_promise(b);
+	return gap->front || gap->back;
+}
 
-	if (gap_rank(a) != gap_rank(b))
-		return gap_rank(a) > gap_rank(b);
-	return x != y ? x > y : a->off < b->off;
+static double
+hope_power(double x, unsigned n)
+{
+	double y = 1;
+
+	while (n-- > 0)
+		y *= x;
+	return y;
+}
+
+/* What a gap without a good end promises by itself. */
+static double
+promise_of(const struct gap *gap)
+{
+	double len = (double)(gap->end - gap->off);
+
+	return gap->kind == GAP_FRESH ?
+	    len / 2 * hope_power(jump_loss, gap->fails) :
+	    len / DEAD_PART * hope_power(probe_loss, gap->fails);
+}
+
+static double
+hope_of(const struct gaps *g, const struct gap *gap)
+{
+	double fresh = g->fresh.bytes / g->fresh.errors;
+	double yield;
+
+	if (gap->urgent)
+		return HUGE_VAL;
+	if (gap->kind == GAP_FRESH)
+		return gap->front || gap->foretold ? fresh :
+		    MIN(promise_of(gap), fresh * hope_power(jump_loss,
+		    gap->fails));
+	if (gap->foretold)
+		return (double)g->unit;
+	yield = yield_of(g, gap->kind, gap->was);
+	if (gap->kind == GAP_SKIPPED && gap->front != gap->back)
+		return MIN(yield, (double)(gap->end - gap->off));
+	return gap->kind == GAP_DEAD ? MIN(yield, promise_of(gap)) : yield;
+}
+
+/* These are left: they are read from the first on, block by block. */
+static bool
+gap_hopeless(const struct gaps *g, const struct gap *gap)
+{
+	if (gap->status == BAD)
+		return true;
+	return !open_ended(gap) && gap->kind != GAP_FAILED &&
+	    (gap->fails >= PROBES || (gap->end - gap->off <= SWEEP &&
+	    promise_of(gap) < (double)g->unit / HOPELESS));
+}
+
+/* --- the heap ------------------------------------------------------------- */
+
+static bool
+gap_better(const struct gaps *g, const struct gap *a, const struct gap *b)
+{
+	bool none = gap_hopeless(g, a);
+
+	if (none != gap_hopeless(g, b))
+		return !none;
+	if (none)
+		return a->off < b->off;
+	return a->hope != b->hope ? a->hope > b->hope : a->age < b->age;
 }
 
 static void
@@ -81,14 +262,41 @@ gaps_swap(struct gap *a, struct gap *b)
 	*b = t;
 }
 
+static void
+sift_up(struct gaps *g, size_t i)
+{
+	size_t up;
+
+	for (; i > 0; i = up) {
+		up = (i - 1) / 2;
+		if (!gap_better(g, &g->heap[i], &g->heap[up]))
+			return;
+		gaps_swap(&g->heap[i], &g->heap[up]);
+	}
+}
+
+static void
+sift_down(struct gaps *g, size_t i)
+{
+	size_t down;
+
+	while ((down = 2 * i + 1) < g->n) {
+		if (down + 1 < g->n &&
+		    gap_better(g, &g->heap[down + 1], &g->heap[down]))
+			down++;
+		if (!gap_better(g, &g->heap[down], &g->heap[i]))
+			return;
+		gaps_swap(&g->heap[i], &g->heap[down]);
+		i = down;
+	}
+}
+
 static int
-gaps_push(struct gaps *g, struct gap gap)
+put_back(struct gaps *g, const struct gap *gap)
 {
 	struct gap *more;
-	size_t i, up;
 
-	if (gap.off >= gap.end || (gap.end - gap.off < g->smallest &&
-	    !gap.front && !gap.back))
+	if (gap->off >= gap->end)
 		return 0;
 	if (g->n == g->room) {
 		more = reallocarray(g->heap, g->room * 2 + 64, sizeof(*more));
@@ -97,47 +305,36 @@ gaps_push(struct gaps *g, struct gap gap)
 		g->heap = more;
 		g->room = g->room * 2 + 64;
 	}
-	g->heap[g->n] = gap;
-	for (i = g->n++; i > 0; i = up) {
-		up = (i - 1) / 2;
-		if (!gap_larger(&g->heap[i], &g->heap[up]))
-			break;
-		gaps_swap(&g->heap[i], &g->heap[up]);
-	}
+	g->heap[g->n++] = *gap;
+	sift_up(g, g->n - 1);
 	return 0;
 }
 
-/*
- * Whether trying the middle of a gap is worth an error, judging by other gaps.
- */
-static bool
-gaps_hopeful(const struct gaps *g)
+static int
+put_new(struct gaps *g, struct gap gap)
 {
-	return g->lost < g->patience + WORTH * g->won;
-}
-
-static bool
-gaps_pop(struct gaps *g, struct gap *gap)
-{
-	size_t i = 0, down;
-
-	if (g->n == 0)
-		return false;
-	*gap = g->heap[0];
-	if (!gap->front && !gap->back && !gaps_hopeful(g))
-		return false;
-	g->heap[0] = g->heap[--g->n];
-	while ((down = 2 * i + 1) < g->n) {
-		if (down + 1 < g->n && gap_larger(&g->heap[down + 1],
-		    &g->heap[down]))
-			down++;
-		if (!gap_larger(&g->heap[down], &g->heap[i]))
-			break;
-		gaps_swap(&g->heap[i], &g->heap[down]);
-		i = down;
+	if (gap.off >= gap.end)
+		return 0;
+	if (g->rest && open_ended(&gap) && gap.kind != GAP_FRESH &&
+	    gap.status != BAD && !gap.foretold) {
+		gap.kind = GAP_FAILED;
+		gap.urgent = true;
 	}
-	return true;
+	gap.was = gap.end - gap.off;
+	gap.got = 0;
+	gap.age = g->age++;
+	gap.hope = hope_of(g, &gap);
+	return put_back(g, &gap);
 }
+
+static void
+remove_first(struct gaps *g)
+{
+	g->heap[0] = g->heap[--g->n];
+	sift_down(g, 0);
+}
+
+/* --- from the map --------------------------------------------------------- */
 
 /* Whether a status means data that was read, or is not wanted now. */
 static bool
@@ -146,163 +343,794 @@ gap_harmless(enum seg_status s)
 	return s == FINISHED || s == OUTSIDE || s == LATER || s == LAST;
 }
 
-/* Segment i of n as a gap, with its neighbours. */
+/* Bad areas count as errors, and what is finished as read. */
+static void
+count_earlier(struct gaps *g, const struct seg *seg, size_t n)
+{
+	bool was = false, is;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		is = seg[i].status == BAD || seg[i].status == UNTRIMMED ||
+		    seg[i].status == UNSCRAPED;
+		g->errors += is && !was;
+		g->have += seg[i].status == FINISHED ? seg[i].len : 0;
+		was = is;
+	}
+	g->fresh = (struct yield){ (double)g->length / FRESH_PART +
+		(double)g->have, 1 + (double)g->errors };
+}
+
+/* Segment i of n as a gap. */
 static struct gap
-gap_of(const struct seg *seg, size_t n, size_t i)
+gap_of(const struct gaps *g, const struct seg *seg, size_t n, size_t i)
 {
-	enum seg_status before = i > 0 ? seg[i - 1].status : OUTSIDE;
-	enum seg_status behind = i + 1 < n ? seg[i + 1].status : OUTSIDE;
+	bool before = i == 0 ? !g->backwards : gap_harmless(seg[i - 1].status);
+	bool behind = i + 1 == n ? g->backwards :
+	    gap_harmless(seg[i + 1].status);
+	struct seg s = gaps_mirrored(g, seg[i].off, seg[i].off + seg[i].len);
+	struct gap gap = { .off = s.off, .end = s.off + s.len,
+		.status = seg[i].status, .met = s.off,
+		.front = g->backwards ? behind : before,
+		.back = g->backwards ? before : behind };
 
-	return (struct gap){ seg[i].off, seg[i].off + seg[i].len,
-		gap_harmless(before), gap_harmless(behind),
-		before == BAD && behind == BAD, 1 };
+	if (gap.status == UNTRIMMED)
+		gap.kind = GAP_FAILED;
+	else if (gap.status == UNTRIED && (g->errors == 0 ||
+	    s.len > g->length / LARGE_PART))
+		gap.kind = GAP_FRESH;
+	else
+		gap.kind = open_ended(&gap) ? GAP_SKIPPED : GAP_DEAD;
+	gap.foretold = gap.kind != GAP_FRESH && gap.status == UNTRIED &&
+	    s.len == g->forecast.length;
+	gap.fails = g->given_up && gap.kind == GAP_DEAD ? PROBES : 0;
+	return gap;
 }
 
-/*
- * Whether to take a segment.  For scraping, only those trimmed at both ends: a
- * part next to untried data that was given up is probably dead, and so is that.
- */
+/* Whether segments with this status are gaps. */
 static bool
-is_gap(const struct seg *seg, size_t n, size_t i, enum seg_status status)
+filled_with(const struct gaps *g, enum seg_status s)
 {
-	return seg[i].status == status && (status != UNSCRAPED ||
-	    ((i == 0 || seg[i - 1].status == BAD) &&
-	    (i + 1 == n || seg[i + 1].status == BAD)));
+	return g->bad ? s == BAD : s == UNTRIED || s == UNTRIMMED ||
+	    s == UNSCRAPED;
 }
 
-int
-gaps_fill(struct gaps *g, struct map *map, enum seg_status status,
-    enum inner inner)
+/* Put what nobody has of a gap that the map has. */
+static int
+put_apart(struct gaps *g, struct gap gap, unsigned who)
 {
-	static const uint64_t smallest[] = {
-		[NO_INNER] = UINT64_MAX,
-		[HOPEFUL_INNER] = 0,
-		[EACH_INNER] = SMALL,
-	};
-	struct seg *seg;
-	size_t n = map_copy_put_off(map, &seg), i;
-	int err = n == 0 ? ENOMEM : 0;
+	const struct gap_piece *p;
+	struct gap before;
+	int err = 0;
 
-	pthread_mutex_lock(&g->lock);
+	for (; who < WORKERS_MOST && err == 0; who++) {
+		p = &g->piece[who];
+		if (!p->busy || p->gap.end <= gap.off || p->gap.off >= gap.end)
+			continue;
+		before = gap;
+		before.end = p->gap.off;
+		before.back = false;
+		if (before.off < before.end)
+			err = put_apart(g, before, who + 1);
+		gap.off = p->gap.end;
+		gap.front = p->shared;
+	}
+	return err != 0 ? err : put_new(g, gap);
+}
+
+/* lock: all gaps that nobody has, as the map has them. */
+static int
+fill_all(struct gaps *g)
+{
+	struct seg *seg;
+	size_t n = map_copy_put_off(g->map, &seg), i, k;
+	int err = 0;
+
+	if (n == 0)
+		return ENOMEM;
 	g->n = 0;
-	g->smallest = smallest[inner];
-	g->won = g->lost = 0;
-	for (i = 0; i < n && err == 0; i++)
-		if (is_gap(seg, n, i, status))
-			err = gaps_push(g, gap_of(seg, n, i));
-	g->patience = PATIENCE + (inner == EACH_INNER ? g->n : 0);
-	pthread_mutex_unlock(&g->lock);
+	if (g->have == 0 && g->errors == 0)
+		count_earlier(g, seg, n);
+	g->rest = g->rest && g->errors > 0;
+	for (k = 0; k < n && err == 0; k++) {
+		i = g->backwards ? n - 1 - k : k;
+		if (filled_with(g, seg[i].status))
+			err = put_apart(g, gap_of(g, seg, n, i), 0);
+	}
 	free(seg);
 	return err;
 }
 
-/*
- * n bytes at an end of a gap, or in its middle, aligned to "least", which n is
- * at least.
- */
-static struct seg
-gap_part(const struct gap *gap, uint64_t n, size_t least)
-{
-	struct seg s = { .off = gap->off };
-	uint64_t end = gap->end;
+/* --- what to read next ---------------------------------------------------- */
 
-	if (n >= gap->end - gap->off) {
-		s.len = gap->end - gap->off;
-		return s;
-	}
-	if (gap->back) {
-		s.off = gap->end - n;
-		s.off += (least - s.off % least) % least;
-	} else if (gap->front) {
-		end = gap->off + n;
-		end -= end % least;
-	} else {
-		s.off = gap->off + (gap->end - gap->off - n) / 2;
-		s.off -= s.off % least;
-		s.off = s.off < gap->off ? gap->off : s.off;
-		end = s.off + n;
-	}
-	s.len = end - s.off;
-	return s;
+static uint64_t
+piece_now(const struct gaps *g)
+{
+	uint64_t n = g->errors == 0 ? g->first :
+	    MIN(g->have / SHARE / g->errors, MOST);
+
+	return MAX(g->unit, n);
 }
 
-bool
-gaps_take(struct gaps *g, size_t least, size_t most, struct gap *gap,
-    struct seg *piece)
+static void
+sort_in(uint64_t *to, size_t n, uint64_t value)
 {
-	uint64_t n;
-	bool any;
+	for (; n > 0 && to[n - 1] > value; n--)
+		to[n] = to[n - 1];
+	to[n] = value;
+}
 
-	pthread_mutex_lock(&g->lock);
-	any = gaps_pop(g, gap);
-	pthread_mutex_unlock(&g->lock);
-	if (!any)
+/*
+ * How far behind the place where a bad run was met to land, if it is bad for
+ * "bad" bytes at least.
+ */
+static uint64_t
+jump_of(const struct gaps *g, uint64_t bad, unsigned fails)
+{
+	uint64_t enough[GAPS_RUNS + 2];
+	uint64_t least = bad + (uint64_t)(least_jump * (double)piece_now(g));
+	size_t n = 0, i, have = MIN(g->runs, (size_t)GAPS_RUNS);
+
+	for (i = 0; i < have; i++)
+		if (fails == 0 || g->run[i] > bad)
+			sort_in(enough, n++, g->run[i]);
+	for (i = 0; i < 2 && fails > 0; i++)
+		sort_in(enough, n++, bad * GROW);
+	if (n == 0)
+		enough[n++] = FIRST_JUMP;
+	i = fails > 0 ? (n - 1) / 2 : (n - 1) * 3 / 4;
+	return MAX(enough[i], least);
+}
+
+/* The jump into a fresh gap: not beyond its middle. */
+static uint64_t
+gap_landing(const struct gaps *g, const struct gap *gap, uint64_t n)
+{
+	uint64_t bad = gap->off - gap->met, len = gap->end - gap->off;
+	uint64_t jump = gap->foretold ? 0 :
+	    jump_of(g, bad, gap->fails) - bad;
+
+	if (jump > len / 2)
+		jump = (len - MIN(n, len)) / 2;
+	return gap->off + MIN(jump, len - MIN(n, len));
+}
+
+/* What to read of a gap, at most so much. */
+static void
+gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
+    struct gap_piece *p)
+{
+	uint64_t n = piece_now(g), len = gap->end - gap->off;
+	double hope = gap->kind == GAP_SKIPPED && !gap->urgent ?
+	    yield_of(g, gap->kind, gap->was) : gap->hope;
+	uint64_t near = (uint64_t)MIN(hope / NEAR, MOST);
+	uint64_t end = gap->end;
+	struct run next;
+	double block = (double)len * g->seek;
+
+	*p = (struct gap_piece){ .gap = *gap, .off = gap->off, .busy = true };
+	if (gap->kind == GAP_FAILED) {
+		n = MAX(gap->was / FINE, g->unit);
+		n = n < 2 * g->unit && gap->was / FINE < g->unit ? g->unit : n;
+	} else if (gap_hopeless(g, gap)) {
+		n = (g->words & RESCUE_NOSCRAPE) != 0 && gap->status != BAD ?
+		    SWEEP : g->unit;
+	} else if (!open_ended(gap)) {
+		n = gap->kind == GAP_FRESH ? n : MIN(n, len / 8);
+		p->off = gap->kind == GAP_FRESH ? gap_landing(g, gap, n) :
+		    gap->off + (len - MIN(n, len)) / 2;
+		p->off = block_begin(g, gap->off, gap->end, gap->end - p->off);
+	} else {
+		n = g->errors > 0 ? MIN(n, MAX(near, g->unit)) : n;
+		if (gap->kind != GAP_FRESH && gap->foretold)
+			n = MIN(n, MAX(gap->got, g->unit));
+		if (gap->kind == GAP_FRESH && forecast_next(&g->forecast,
+		    &next) && next.off > gap->off)
+			end = MIN(end, next.off);
+		if (!gap->front)
+			p->off = block_begin(g, gap->off, gap->end,
+			    block > 2 * (double)n ? (uint64_t)block : n);
+	}
+	if (gap->front && gap->off >= g->fine.off && gap->off < g->fine.end)
+		n = g->unit;
+	n = MIN(n, most);
+	if (gap->kind == GAP_FAILED && !gap->front && gap->back)
+		p->off = block_begin(g, gap->off, gap->end, n);
+	p->end = !gap->front && gap->back && p->off + n + g->unit > gap->end ?
+	    gap->end : piece_end(g, p->off, end, n);
+}
+
+/* Whether the neighbour of a gap in the map is untried. */
+static bool
+next_to_untried(const struct gaps *g, const struct gap *gap)
+{
+	struct seg s = gaps_mirrored(g, gap->off, gap->end);
+
+	return (s.off > 0 && map_at(g->map, s.off - 1) == UNTRIED) ||
+	    map_at(g->map, s.off + s.len) == UNTRIED;
+}
+
+/* Whether rescue= leaves the gap out. */
+static bool
+gap_unwanted(const struct gaps *g, const struct gap *gap)
+{
+	const bool failed = gap->status == UNTRIMMED;
+
+	if (failed && (g->words & RESCUE_NOTRIM) != 0)
+		return true;
+	if ((g->words & RESCUE_NOSCRAPE) != 0 && (gap->status == UNSCRAPED ||
+	    (failed && !open_ended(gap))))
+		return true;
+	return (g->words & RESCUE_NOSWEEP) != 0 && gap_hopeless(g, gap) &&
+	    (gap->status == UNTRIED || next_to_untried(g, gap));
+}
+
+/* Hopes have changed since the gap was put there. */
+static bool
+gaps_outdated(struct gaps *g)
+{
+	struct gap *gap = &g->heap[0];
+	double now = hope_of(g, gap);
+
+	if (now >= gap->hope * outdated)
 		return false;
-	n = (gap->end - gap->off) / g->parts;
-	if (n > PIECE && n < LARGE)
-		n = PIECE;
-	n -= n % least;
-	n = n > most ? most : n;
-	if (n < least || (!gap->front && !gap->back))
-		n = least;
-	*piece = gap_part(gap, n, least);
+	gap->hope = now;
+	sift_down(g, 0);
 	return true;
 }
 
-bool
-gaps_take_all(struct gaps *g, struct seg *seg)
+/*
+ * Less than some blocks are hoped for per error, and nothing was found in dead
+ * gaps for a while: what is left is taken anew from the map, which knows what
+ * has become good beside it since.
+ */
+static bool
+come_to_rest(struct gaps *g)
 {
-	struct gap gap;
-	bool any;
-
-	pthread_mutex_lock(&g->lock);
-	any = gaps_pop(g, &gap);
-	pthread_mutex_unlock(&g->lock);
-	if (any)
-		*seg = (struct seg){ .off = gap.off, .len = gap.end - gap.off };
-	return any;
+	if (g->rest || g->bad || g->heap[0].hope >= REST * (double)g->unit ||
+	    g->dry < DRY + g->errors / DRY)
+		return false;
+	g->rest = true;
+	(void)fill_all(g);	/* without memory the map keeps what is left */
+	return true;
 }
 
-/* The middle was tried: put back both halves. */
-static int
-give_halves(struct gaps *g, struct gap below, struct gap above, bool good)
+/*
+ * Where a run of a pattern is foretold, a fresh gap goes on behind it.  Nothing
+ * of the run is tried before little is hoped for elsewhere.
+ */
+static void
+leave_out_foretold(struct gaps *g)
 {
+	struct gap gap = g->heap[0], run = gap;
+	struct run next;
+
+	if (gap.kind != GAP_FRESH || !gap.front || g->n == g->room ||
+	    !forecast_next(&g->forecast, &next) || next.off != gap.off ||
+	    next.end >= gap.end)
+		return;
+	remove_first(g);
+	run.kind = GAP_SKIPPED;
+	run.end = next.end;
+	run.back = false;
+	run.foretold = true;
+	(void)put_new(g, run);	/* there is room for both */
+	gap.met = gap.off;
+	gap.off = next.end;
+	gap.front = false;
+	gap.foretold = true;
+	gap.fails = 0;
+	(void)put_new(g, gap);
+}
+
+/* The next gap that is wanted, left in the heap; NULL if there is none. */
+static struct gap *
+first_gap(struct gaps *g)
+{
+	while (g->n > 0) {
+		if (gaps_outdated(g) || come_to_rest(g))
+			continue;
+		leave_out_foretold(g);
+		if (!gap_unwanted(g, &g->heap[0]))
+			return &g->heap[0];
+		remove_first(g);
+	}
+	return NULL;
+}
+
+/* Whether others may read what follows a piece of it meanwhile. */
+static bool
+gap_sharable(const struct gap *gap)
+{
+	return gap->kind == GAP_FRESH && gap->front;
+}
+
+static void
+take_first(struct gaps *g, unsigned who, bool calm, uint64_t most,
+    struct seg *seg)
+{
+	struct gap_piece *p = &g->piece[who];
+	struct gap *gap = &g->heap[0], rest;
+
+	if (gap_hopeless(g, gap)) {
+		g->given_up = gap->status != BAD;
+		gap->kind = gap->kind == GAP_FRESH ? GAP_DEAD : gap->kind;
+	}
+	gap_choose(g, gap, most, p);
+	*seg = gaps_mirrored(g, p->off, p->end);
+	seg->status = gap->status;
+	rest = *gap;
+	remove_first(g);
+	if (!calm)
+		return;
+	p->shared = true;
+	p->gap.end = rest.off = p->end;
+	(void)put_back(g, &rest);	/* there is room: it was there */
+}
+
+enum gaps_next
+gaps_take(struct gaps *g, unsigned who, bool calm, uint64_t most,
+    struct seg *seg)
+{
+	enum gaps_next next = GAPS_NONE;
+	const struct gap *gap;
+
+	pthread_mutex_lock(&g->lock);
+	gap = first_gap(g);
+	if (gap != NULL && calm && !gap_sharable(gap))
+		next = GAPS_ALONE;
+	else if (gap != NULL) {
+		take_first(g, who, calm, most, seg);
+		next = GAPS_ONE;
+	}
+	pthread_mutex_unlock(&g->lock);
+	return next;
+}
+
+bool
+gaps_take_on(struct gaps *g, unsigned who, bool calm, uint64_t most,
+    struct seg *seg)
+{
+	const struct gap *gap;
+	struct gap_piece p;
+	bool is = false;
+
+	pthread_mutex_lock(&g->lock);
+	gap = first_gap(g);
+	if (gap != NULL && !g->backwards && gap->front &&
+	    gap->off == g->piece[who].end && (!calm || gap_sharable(gap))) {
+		gap_choose(g, gap, most, &p);
+		is = p.off == gap->off;
+		if (is)
+			take_first(g, who, calm, most, seg);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return is;
+}
+
+/* --- what came of it ------------------------------------------------------ */
+
+/* A jump has landed on good data: what was not enough of late is the least. */
+static void
+learn_run(struct gaps *g, uint64_t len, bool at_once)
+{
+	size_t i, n = MIN(g->lows, (size_t)GAPS_LOWS);
+	uint64_t low = 0;
+
+	for (i = 0; i < n && at_once; i++)
+		if (g->runs - g->low[i].run < GAPS_RUNS && g->low[i].len < len)
+			low = MAX(low, g->low[i].len);
+	if (at_once && len - low > len / TIGHT)
+		len = low + (uint64_t)((double)(len - low) * too_far);
+	g->run[g->runs++ % GAPS_RUNS] = len;
+}
+
+static void
+learn_low(struct gaps *g, uint64_t len)
+{
+	g->low[g->lows % GAPS_LOWS].len = len;
+	g->low[g->lows++ % GAPS_LOWS].run = g->runs;
+}
+
+/* A part of a gap that goes on as what its ends make of it. */
+static int
+put_part(struct gaps *g, const struct gap *gap, uint64_t off, uint64_t end,
+    bool front, bool back, bool urgent)
+{
+	struct gap part = *gap;
+
+	part.off = off;
+	part.end = end;
+	part.front = front;
+	part.back = back;
+	part.kind = front || back ? GAP_SKIPPED : GAP_DEAD;
+	part.urgent = urgent && (front || back);
+	part.foretold = part.foretold && gap->kind != GAP_FRESH;
+	return put_new(g, part);
+}
+
+/* Whether a gap lies at a place, of which more is known now. */
+static bool
+gap_mend(struct gaps *g, struct gap *gap, uint64_t at, bool good)
+{
+	if (gap->off != at && gap->end != at)
+		return false;
+	if (gap->off == at) {
+		gap->front = good;
+		gap->met = at;
+		gap->fails = 0;
+	} else {
+		gap->back = good;
+	}
+	if (gap->kind == GAP_SKIPPED || gap->kind == GAP_DEAD)
+		gap->kind = open_ended(gap) ? GAP_SKIPPED : GAP_DEAD;
+	if (g->rest && open_ended(gap)) {
+		gap->kind = GAP_FAILED;
+		gap->urgent = true;
+	}
+	gap->hope = hope_of(g, gap);
+	return true;
+}
+
+/* What is now known of the neighbours of gaps that lie at a place. */
+static void
+gaps_mend(struct gaps *g, uint64_t at, bool good)
+{
+	struct gap_piece *p;
+	size_t i;
+
+	for (i = 0; i < g->n; i++) {
+		if (!gap_mend(g, &g->heap[i], at, good))
+			continue;
+		sift_up(g, i);
+		sift_down(g, i);
+	}
+	for (p = g->piece; p < g->piece + WORKERS_MOST; p++)
+		if (p->busy && !p->shared && !p->left)
+			(void)gap_mend(g, &p->gap, at, good);
+}
+
+/*
+ * A run was crossed.  If it is one of a pattern its exact ends are found at
+ * once, unless it was foretold.
+ */
+static bool
+gaps_crossed(struct gaps *g, const struct gap *gap, uint64_t end)
+{
+	struct run run = { gap->met, end, true };
+	bool told = gap->foretold && gap->off == end;
+	struct gap *edge;
+	size_t i;
+
+	if (!forecast_met(&g->forecast, &run))
+		return false;
+	if (told) {
+		forecast_learn(&g->forecast, &run);
+		return false;
+	}
+	for (i = 0; i < g->n; i++) {
+		edge = &g->heap[i];
+		if ((edge->kind != GAP_FAILED || edge->end != run.off) &&
+		    (!edge->foretold || edge->off != run.off))
+			continue;
+		edge->urgent = true;
+		edge->hope = hope_of(g, edge);
+		sift_up(g, i);
+	}
+	g->exact = (struct run){ .off = UINT64_MAX };
+	return true;
+}
+
+/*
+ * A part of a gap was good: put back what lies before it; the rest is left in
+ * *gap.
+ */
+static int
+give_good(struct gaps *g, struct gap *gap, uint64_t off, uint64_t end)
+{
+	uint64_t n = end - off;
+	bool urgent = false;
+	int err = 0;
+
+	gap->got += n;
+	if (gap->kind == GAP_FRESH)
+		g->fresh.bytes += (double)n;
+	if (gap->kind == GAP_FRESH && !gap->front) {
+		learn_run(g, off - gap->met, gap->fails == 0);
+		urgent = gaps_crossed(g, gap, off);
+		if (gap->foretold && off == gap->off)
+			gaps_mend(g, off, true);
+		gap->foretold = false;
+	}
+	if (gap->kind == GAP_DEAD) {
+		gaps_learn(g, GAP_DEAD, gap->was, n, 0);
+		g->dry = 0;
+	}
+	if (off > gap->off && gap->back && end == gap->end) {
+		gap->end = off;
+		return 0;
+	}
+	if (off > gap->off)
+		err = put_part(g, gap, gap->off, off, gap->front, true,
+		    urgent || gap->urgent);
+	gap->off = end;
+	gap->front = true;
+	gap->fails = 0;
+	return err;
+}
+
+/* Put back what is left of a gap of which a part was good. */
+static int
+put_rest(struct gaps *g, struct gap *gap, bool landed)
+{
+	if (gap->off == gap->end && (gap->kind == GAP_SKIPPED ||
+	    gap->kind == GAP_FAILED))
+		gaps_learn(g, gap->kind, gap->was, gap->got, 0);
+	if (gap->off == gap->end && gap->kind == GAP_FAILED)
+		g->heals = true;
+	if (gap->kind != GAP_DEAD && !landed)
+		return put_back(g, gap);	/* goes on as before */
+	if (gap->kind == GAP_FRESH)
+		return put_new(g, *gap);
+	return put_part(g, gap, gap->off, gap->end, gap->front, gap->back,
+	    gap->urgent);
+}
+
+/* A part of a gap was bad: what lies before it, and behind. */
+static int
+give_rest(struct gaps *g, const struct gap *gap, uint64_t off, uint64_t end)
+{
+	struct gap above = *gap;
+	bool urgent = gap->urgent && gap->kind == GAP_SKIPPED;
+	int err = put_part(g, gap, gap->off, off, gap->front, false, urgent);
+
+	if (err != 0)
+		return err;
+	if (gap->kind != GAP_FRESH)
+		return put_part(g, gap, end, gap->end, false, gap->back,
+		    urgent);
+	above.met = gap->front ? end : gap->met;
+	above.off = end;
+	above.front = above.foretold = false;
+	return put_new(g, above);
+}
+
+static void
+learn_bad(struct gaps *g, struct gap *gap, uint64_t off)
+{
+	g->errors++;
+	g->heals = g->heals && gap->kind != GAP_FAILED;
+	g->dry += gap->kind == GAP_DEAD;
+	if (gap->kind == GAP_FRESH) {
+		g->fresh.errors++;
+		if (!gap->front)
+			learn_low(g, off - gap->met);
+	} else {
+		gaps_learn(g, gap->kind, gap->was, gap->kind == GAP_DEAD ? 0 :
+		    gap->got, 1);
+	}
+	gap->fails = open_ended(gap) ? 0 : gap->fails + 1;
+}
+
+/* A block next to good data has failed: the exact end of a run, perhaps. */
+static void
+edge_found(struct gaps *g, const struct gap *block)
+{
+	struct run *run = &g->exact;
+
+	if (block->front)
+		run->off = block->off;
+	if (block->back)
+		run->end = block->end;
+	if (block->urgent && run->off < run->end) {
+		forecast_learn(&g->forecast, run);
+		*run = (struct run){ .off = UINT64_MAX };
+	}
+}
+
+/* What has failed is to be read in small reads, unless it is a block. */
+static int
+put_failed(struct gaps *g, const struct gap *gap, uint64_t off, uint64_t end)
+{
+	struct seg s = gaps_mirrored(g, off, end);
+	struct gap part = *gap;
 	int err;
 
-	g->won += good;
-	g->lost += !good;
-	below.back = above.front = good;
-	below.trust = above.trust = good ? 1 : below.trust * probe_loss;
-	err = gaps_push(g, below);
-	return err != 0 ? err : gaps_push(g, above);
+	part.off = off;
+	part.end = end;
+	part.front = gap->front && off == gap->off;
+	part.back = gap->back && end == gap->end;
+	part.kind = GAP_FAILED;
+	part.fails = 0;
+	if (!open_ended(&part) && (g->rest || gap->kind == GAP_DEAD)) {
+		part.kind = GAP_DEAD;
+		part.fails = gap->fails + 1;
+	}
+	part.foretold = false;
+	part.urgent = gap->kind != GAP_FAILED && !g->rest && (g->heals ||
+	    (!g->tried && g->errors >= TRY));
+	g->tried = g->tried || part.urgent;
+	part.urgent = open_ended(&part) && (part.urgent || gap->urgent);
+	if (gap->status == UNTRIED)
+		part.status = UNTRIMMED;
+	if (block_end(g, off) >= end) {
+		edge_found(g, &part);
+		return map_set(g->map, s.off, s.len, BAD);
+	}
+	err = map_set(g->map, s.off, s.len, part.status);
+	return err != 0 ? err : put_new(g, part);
+}
+
+/*
+ * A piece whose neighbours were given to others before it was read: they learn
+ * now where they were mistaken.
+ */
+static void
+mend_late(struct gaps *g, const struct gap_piece *p, uint64_t bad,
+    uint64_t bad_end)
+{
+	bool none = bad == bad_end;
+
+	if (p->shared && !none && bad_end == p->end)
+		gaps_mend(g, p->end, false);
+	if (!p->left)
+		return;
+	if (none || bad > p->off)
+		gaps_mend(g, p->off, true);
+	if (none || bad_end < p->end)
+		gaps_mend(g, p->end, true);
+	g->errors -= none;
+	g->fresh.errors -= none && p->gap.kind == GAP_FRESH;
+}
+
+/*
+ * Of a piece so many bytes were good; the rest is bad.  A piece that was slow
+ * counts as one that has failed, though nothing of it is left.
+ */
+static int
+give_piece(struct gaps *g, struct gap_piece *p, uint64_t good,
+    enum gaps_answer answer)
+{
+	struct gap gap = p->gap;
+	bool landed = gap.kind == GAP_FRESH && !gap.front;
+	bool late = p->shared || p->left, well = answer == READ_WELL;
+	bool slow = answer == READ_SLOWLY;
+	uint64_t n = slow ? 0 : good;
+	uint64_t a = g->backwards ? p->off : p->off + n;
+	uint64_t b = g->backwards ? p->end - n : p->end;
+	int err = 0;
+
+	g->have += good;
+	if (n > 0)
+		err = give_good(g, &gap, g->backwards ? b : p->off,
+		    g->backwards ? p->end : a);
+	if (late)
+		mend_late(g, p, a, well ? a : b);
+	if (well && err == 0)
+		return late ? 0 : put_rest(g, &gap, landed);
+	if (!slow && err == 0)
+		err = put_failed(g, &gap, a, b);
+	if (!p->left)
+		learn_bad(g, &gap, a);
+	return late || err != 0 ? err : give_rest(g, &gap, a, b);
+}
+
+/*
+ * A piece that failed has been read after all, in small reads: as much again
+ * behind it is read in small reads, too.
+ */
+static void
+note_healed(struct gaps *g, const struct gap *gap, uint64_t end)
+{
+	uint64_t off = end - gap->was;
+
+	if (!g->heals || gap->kind != GAP_FAILED || gap->end != end)
+		return;
+	if (off < g->fine.off || off > g->fine.end)
+		g->fine.off = off;
+	g->fine.end = 2 * end - g->fine.off;
 }
 
 int
-gaps_give(struct gaps *g, const struct gap *gap, const struct seg *piece,
-    bool good, bool tried)
+gaps_give(struct gaps *g, unsigned who, uint64_t good, enum gaps_answer answer)
 {
-	struct gap below = { gap->off, piece->off, gap->front, false,
-		gap->framed, gap->trust };
-	struct gap above = { piece->off + piece->len, gap->end, false,
-		gap->back, gap->framed, gap->trust };
-	struct gap same = { .off = piece->off,
-		.end = piece->off + piece->len, .trust = 1 };
+	struct gap_piece *p = &g->piece[who];
 	int err;
 
 	pthread_mutex_lock(&g->lock);
-	if (!gap->front && !gap->back)
-		err = give_halves(g, below, above, good);
-	else {
-		below.back = good && gap->back;
-		above.front = good && !gap->back;
-		err = gaps_push(g, below);
-		if (err == 0)
-			err = gaps_push(g, above);
-		same.back = gap->back;
-		same.front = !gap->back;
-		if (err == 0 && !good && !tried)
-			err = gaps_push(g, same);
+	p->busy = false;
+	err = give_piece(g, p, good, answer);
+	if (answer == READ_WELL && !p->shared && !p->left &&
+	    p->off == p->gap.off && p->end == p->gap.end) {
+		gaps_mend(g, p->off, true);	/* all of it is read */
+		gaps_mend(g, p->end, true);
+		note_healed(g, &p->gap, p->end);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return err;
+}
+
+/* What surrounds a piece, as if it were bad. */
+static int
+leave_piece(struct gaps *g, struct gap_piece *p)
+{
+	struct gap gap = p->gap;
+	int err;
+
+	learn_bad(g, &gap, p->off);
+	if (p->shared)
+		gaps_mend(g, p->end, false);
+	err = p->shared ? 0 : give_rest(g, &gap, p->off, p->end);
+	p->gap.front = p->gap.front && p->off == p->gap.off;
+	p->gap.back = p->gap.back && p->end == p->gap.end;
+	p->gap.off = p->off;
+	p->gap.end = p->end;
+	p->shared = false;
+	p->left = true;
+	return err;
+}
+
+int
+gaps_leave(struct gaps *g, uint64_t off)
+{
+	struct gap_piece *p;
+	int err = 0;
+
+	pthread_mutex_lock(&g->lock);
+	for (p = g->piece; p < g->piece + WORKERS_MOST; p++)
+		if (p->busy && !p->left &&
+		    gaps_mirrored(g, p->off, p->end).off == off)
+			err = leave_piece(g, p);
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+/* --- for the lead --------------------------------------------------------- */
+
+int
+gaps_fill(struct gaps *g, const struct gaps_fill *what)
+{
+	int err;
+
+	pthread_mutex_lock(&g->lock);
+	g->bad = what->bad;
+	g->backwards = what->backwards;
+	g->words = what->words;
+	g->rest = g->given_up = what->given_up;
+	g->length = map_totals(g->map).end;
+	g->phase = g->backwards ? (g->unit - (g->length + g->off) %
+	    g->unit) % g->unit : g->off;
+	err = fill_all(g);
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+void
+gaps_error(struct gaps *g, double seconds)
+{
+	pthread_mutex_lock(&g->lock);
+	g->seek = seconds > seek ? seek / seconds : 1;
+	pthread_mutex_unlock(&g->lock);
+}
+
+uint64_t
+gaps_piece(struct gaps *g)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&g->lock);
+	n = piece_now(g);
+	pthread_mutex_unlock(&g->lock);
+	return n;
+}
+
+bool
+gaps_given_up(struct gaps *g)
+{
+	bool is;
+
+	pthread_mutex_lock(&g->lock);
+	is = g->given_up;
+	pthread_mutex_unlock(&g->lock);
+	return is;
 }

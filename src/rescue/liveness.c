@@ -89,23 +89,11 @@ note_good(struct liveness *l, size_t mark, size_t patience)
 }
 
 static void
-note_bad(struct rescue *r, uint64_t off, uint64_t len, enum seg_status was)
+note_bad(struct liveness *l, uint64_t off, uint64_t len, enum seg_status was)
 {
-	struct liveness *l = &r->liveness;
-
 	pthread_mutex_lock(&l->lock);
-	if (l->bads == l->proved) {
-		l->pass = r->pass;
-		l->retry = r->retry;
-	}
 	l->bad[l->bads++ % LIVENESS_BADS] = (struct seg){ off, len, was };
 	pthread_mutex_unlock(&l->lock);
-}
-
-void
-liveness_note(struct worker *w, uint64_t off, uint64_t len, enum seg_status was)
-{
-	note_bad(w->job->rescue, off, len, was);
 }
 
 /* Whether it is time to test the source. */
@@ -268,7 +256,7 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 		note_good(l, mark, MANY);
 	if (!errno_is_medium(io->err))
 		return;
-	note_bad(w->job->rescue, off + io->done, io->len - io->done, was);
+	note_bad(l, off + io->done, io->len - io->done, was);
 	if (liveness_lost(w))
 		elsewhere_gone(io);
 }
@@ -342,7 +330,6 @@ liveness_untry(struct map *map, const struct seg *s)
 	struct seg part;
 	size_t i;
 
-	map_back(map, s);
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		part = (struct seg){ s->off, 0, all[i] };
 		while (all[i] != s->status && map_next(map, part.off +

@@ -7,11 +7,12 @@
 #include "base/status.h"
 #include "rescue/rescue.h"
 
-int
-pass_number(const struct job *job, const struct pass *pass)
-{
-	return pass->phase == '-' ? job->rescue->retry : pass->number;
-}
+const struct pass pass_reading = { "Copying non-tried blocks... Pass 1 "
+	"(forwards)", UNTRIED, '?', 1, false };
+
+/* Only what promises next to nothing is left. */
+const struct pass pass_sweeping = { "Copying non-tried blocks... Pass 4 "
+	"(forwards)", UNTRIED, '?', 4, false };
 
 void
 pass_enter(struct rescue *r, const struct pass *pass)
@@ -25,7 +26,6 @@ pass_where(struct job *job, struct mapfile *m)
 {
 	const struct rescue *r = job->rescue;
 	const struct pass *pass = r->pass;
-	struct seg first = { .off = 0 };
 
 	if (!r->entered && r->loaded.phase != '\0') {
 		m->pos = r->loaded.pos;
@@ -34,21 +34,21 @@ pass_where(struct job *job, struct mapfile *m)
 		return "Going on";
 	}
 	m->phase = pass->phase;
-	m->pass = pass_number(job, pass);
-	m->pos = job->p->src_off;
-	if (pass_by_size(pass) && !pass_backwards(job, pass))
-		m->pos += map_next(&job->map, 0, pass->from, &first) ?
-		    first.off : job->p->length;
-	else if (pass->phase != '+')
-		m->pos += map_cursor(&job->map);
+	m->pass = pass->phase == '-' ? r->retry : pass->number;
+	m->pos = job->p->src_off + (pass->phase == '+' ? 0 : r->at);
 	return pass->text;
 }
 
-bool
-pass_backwards(const struct job *job, const struct pass *pass)
+/* Deferred parts would break the pattern. */
+void
+pass_look(struct job *job)
 {
-	return pass->backwards !=
-	    ((job->p->opts->rescue & RESCUE_REVERSE) != 0);
+	struct rescue *r = job->rescue;
+
+	if ((r->order == ORDER_NONE || r->order == ORDER_REST) &&
+	    !atomic_flag_test_and_set(&r->looked) &&
+	    pattern_find(&job->map, &r->pattern))
+		r->patterned = true;
 }
 
 bool
@@ -86,7 +86,7 @@ pass_stop_late(struct job *job)
 	job_stop(job);
 }
 
-/* A pass over bad ranges has claimed some of them, in parts. */
+/* A retry has taken parts of bad ranges, so more are counted. */
 bool
 pass_given_up(struct job *job)
 {

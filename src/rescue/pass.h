@@ -1,6 +1,5 @@
 /*
- * The passes of a rescue. rescue.c has them in order, rescue_piece.c carries
- * them out.
+ * The passes of a rescue, as ddrescue's map file has them, and its limits.
  */
 #ifndef PARDD_PASS_H
 #define PARDD_PASS_H
@@ -10,58 +9,15 @@
 #include "copy/job.h"
 #include "map/map.h"
 
-/* What to do with a piece. */
-enum how { COPY, TRIM, SKIM, SCRAPE, FILL };
-
-/* What to skip after an error, and leave to a later pass. */
-enum skip {
-	NO_SKIP,
-	COURSE,		/* as much as course.c has learned */
-	ENDS,		/* the rest of the gap; largest gaps first */
-	INNER,		/* the same, also gaps between errors (gaps.c) */
-	MIDST,		/* the same, trying each of those */
-	AHEAD,		/* a part that grows with each error */
-	GAP,		/* the rest between two errors */
-};
-
 struct pass {
 	const char	*text;
-	enum seg_status	 from;
-	enum how	 how;
-	bool		 backwards;
-	enum skip	 skip;
+	enum seg_status	 from;		/* what it takes */
 	char		 phase;		/* as in ddrescue's map files */
-	int		 number;
-	bool		 last;		/* leaves nothing for later passes */
+	int		 number;	/* likewise; of retries: the parity */
+	bool		 backwards;
 };
 
-/* Whether it reads large pieces in parallel, as a plain copy does. */
-static inline bool
-pass_is_first(const struct pass *pass)
-{
-	return pass->phase == '?' && pass->number == 1;
-}
-
-/* Whether it takes the largest gaps first, wherever they are. */
-static inline bool
-pass_by_size(const struct pass *pass)
-{
-	return pass->skip == ENDS || pass->skip == INNER ||
-	    pass->skip == MIDST || pass->how == TRIM;
-}
-
-/* Whether it works block by block, and pays rate= for each block. */
-static inline bool
-pass_by_block(const struct pass *pass)
-{
-	return pass->how == TRIM || pass->how == SKIM || pass->how == SCRAPE;
-}
-
-/* Whether it goes backwards in this run, considering rescue=reverse. */
-bool pass_backwards(const struct job *, const struct pass *);
-
-/* Its number in the map file. */
-int pass_number(const struct job *, const struct pass *);
+extern const struct pass pass_reading, pass_sweeping;
 
 /* The rescue is in this pass from now on. */
 void pass_enter(struct rescue *, const struct pass *);
@@ -74,9 +30,12 @@ void pass_enter(struct rescue *, const struct pass *);
 struct mapfile;
 const char *pass_where(struct job *, struct mapfile *m);
 
+/* Look for a pattern in what could not be read, once.  In any worker. */
+void pass_look(struct job *);
+
 /*
- * maxerrors=: stop the run if there are too many bad ranges.  Call when no bad
- * range is claimed.  Returns whether that is so.
+ * maxerrors=: stop the run if there are too many bad ranges.  Returns whether
+ * that is so.
  */
 bool pass_too_many(struct job *);
 

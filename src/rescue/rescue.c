@@ -1,27 +1,21 @@
 /*
- * Rescue.  The map is worked through in passes.  Each takes the ranges with one
- * status and gives them another; passes that yield most data per error come
- * first:
+ * Rescue.  What is unread is read in the order that gaps.c says, by workers
+ * that take a piece each (rescue_piece.c), until nothing is left but blocks
+ * that cannot be read:
  *
- *	copy	?  ->  +, or * for the rest of a failed read; after one, a part
- *		       is skipped (course.c)
- *	gaps	?  ->  the same for what was skipped, largest gap first, from
- *		       good data to the first error; then in the middle of
- *		       gaps between errors (gaps.c)
- *	trim	*  ->  single blocks, from ends next to good data to the first
- *		       bad one (-), and / for what lies between
- *	midst	/  ->  + or - for a block in the middle of a large range, and +
- *		       or * for what lies next to a good one
- *	skim	/  ->  block by block, + or -, skipping ahead after errors
- *	midst	?  ->  the same as for /
- *	scrape	/  ->  block by block, all of it
- *	sweep	?  ->  what is left, probably dead; then trimmed and scraped
- *	retry	-  ->  block by block, in alternating directions
- *	fill	what is left is overwritten as fill= says; its status stays
+ *	?	untried
+ *	*	a read that failed; its ends are still to be found
+ *	/	what lies between its bad ends
+ *	-	a bad block
+ *	+	finished
+ *
+ * With used= that is done for one class after another.  Then retries= reads the
+ * bad blocks again, in alternating directions, and what is left is overwritten
+ * as fill= says; its status stays.
  *
  * A block here is what fails as a whole: a physical block of the disk.
  *
- * rescue_piece.c does the work on a piece; mapsaver.c saves the map meanwhile.
+ * mapsaver.c saves the map meanwhile.
  */
 #include "rescue/rescue.h"
 
@@ -38,80 +32,50 @@
 #include "rescue/liveness.h"
 #include "rescue/mapsaver.h"
 
-/*
- * Each row: what ddrescue calls it; the status that it takes; what it does with
- * a piece; whether it goes backwards; what it skips; phase and number in the
- * map's file; whether it leaves nothing for later passes.
- */
-static const struct pass passes[] = {
-	{ "Copying non-tried blocks... Pass 1 (forwards)", UNTRIED, COPY,
-	    false, COURSE, '?', 1, false },
-	{ "Copying non-tried blocks... Pass 2 (backwards)", UNTRIED, COPY,
-	    true, ENDS, '?', 2, false },
-	{ "Copying non-tried blocks... Pass 3 (forwards)", UNTRIED, COPY,
-	    false, INNER, '?', 3, false },
-	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
-	    NO_SKIP, '*', 1, false },
-	{ "Scraping failed blocks... (forwards)", UNSCRAPED, COPY, false,
-	    MIDST, '/', 1, false },
-	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
-	    NO_SKIP, '*', 1, false },
-	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SKIM, false,
-	    AHEAD, '/', 1, false },
-	{ "Scraping failed blocks... (backwards)", UNSCRAPED, SKIM, true,
-	    GAP, '/', 1, false },
-	{ "Copying non-tried blocks... Pass 3 (forwards)", UNTRIED, COPY,
-	    false, MIDST, '?', 3, false },
-	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
-	    NO_SKIP, '*', 1, false },
-	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SCRAPE, false,
-	    NO_SKIP, '/', 1, false },
-	{ "Copying non-tried blocks... Pass 4 (forwards)", UNTRIED, COPY,
-	    false, AHEAD, '?', 4, true },
-	{ "Copying non-tried blocks... Pass 5 (forwards)", UNTRIED, COPY,
-	    false, NO_SKIP, '?', 5, true },
-	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
-	    NO_SKIP, '*', 1, true },
-	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SKIM, false,
-	    AHEAD, '/', 1, true },
-	{ "Scraping failed blocks... (backwards)", UNSCRAPED, SKIM, true,
-	    GAP, '/', 1, true },
-	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SCRAPE, false,
-	    NO_SKIP, '/', 1, true },
-};
-
 static const struct pass retries[] = {
-	{ "Retrying bad sectors... (forwards)", BAD, SCRAPE, false, NO_SKIP,
-	    '-', 1, true },
-	{ "Retrying bad sectors... (backwards)", BAD, SCRAPE, true, NO_SKIP,
-	    '-', 2, true },
+	{ "Retrying bad sectors... (forwards)", BAD, '-', 1, false },
+	{ "Retrying bad sectors... (backwards)", BAD, '-', 2, true },
 };
 
 static const struct pass fills[] = {
-	{ "Filling what was not read", UNTRIED, FILL, false, NO_SKIP,
-	    'F', 1, true },
-	{ "Filling what was not read", UNTRIMMED, FILL, false, NO_SKIP,
-	    'F', 1, true },
-	{ "Filling what was not read", UNSCRAPED, FILL, false, NO_SKIP,
-	    'F', 1, true },
-	{ "Filling what was not read", BAD, FILL, false, NO_SKIP,
-	    'F', 1, true },
+	{ "Filling what was not read", UNTRIED, 'F', 1, false },
+	{ "Filling what was not read", UNTRIMMED, 'F', 1, false },
+	{ "Filling what was not read", UNSCRAPED, 'F', 1, false },
+	{ "Filling what was not read", BAD, 'F', 1, false },
 };
 
-static const struct pass over = { "Finished", FINISHED, COPY, false, NO_SKIP,
-	'+', 1, true };
+static const struct pass over = { "Finished", FINISHED, '+', 1, false };
 
-enum { AREA = 256 << 10 };	/* bytes; errors closer together are one area */
+enum {
+	FIRST_LEAST = 256 << 10,	/* bytes of a piece before an error, */
+	FIRST_MOST = 1 << 20,	/* a power of two, */
+	FIRST_PART = 1000,	/* 1/FIRST_PART of the disk */
+};
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+/*
+ * How much may be lost by the first failed read: a small part of the disk, a
+ * power of two, in bytes; as bpt= says, if it does.
+ */
+static size_t
+first_piece(const struct plan *p)
+{
+	size_t n = FIRST_LEAST;
+
+	while (n < FIRST_MOST && n * 2 <= p->length / FIRST_PART)
+		n *= 2;
+	return p->opts->bpt < 0 && n % p->block == 0 ? n : p->chunk;
+}
 
 /*
  * A disk with physical blocks of 4096 bytes and logical ones of 512 loses eight
  * of these together, and tries equally long for each.
  */
 static void
-know_disk(struct rescue *r, const struct plan *p)
+know_disk(struct rescue *r, struct job *job)
 {
+	const struct plan *p = job->p;
 	struct disk d;
 	bool known = endpoint_disk(p->src, &d);
 	uint32_t n = known ? d.physical : 0;
@@ -119,9 +83,10 @@ know_disk(struct rescue *r, const struct plan *p)
 	r->unit = p->block;
 	if (n > p->block && n % p->block == 0 && p->chunk % n == 0)
 		r->unit = n;
-	r->unit_off = ((known ? d.start : 0) + p->src_off) % r->unit;
 	r->rotates = known && d.rotates;
-	r->seats = known && !d.rotates ? SEATS : 1;
+	gaps_begin(&r->gaps, &job->map, r->unit, ((known ? d.start : 0) +
+	    p->src_off) % r->unit, first_piece(p));
+	exclusive_init(&r->exclusive, known && !d.rotates ? SEATS : 1);
 }
 
 /* used=: begin with the first class. */
@@ -134,30 +99,6 @@ begin_order(struct rescue *r, struct job *job)
 		return 0;
 	r->order = (word & USED_META) != 0 ? ORDER_META : ORDER_USED;
 	return used_order(job->p, &job->map);
-}
-
-/*
- * Count what failed in earlier runs as areas; ranges that one piece of the
- * first pass would cover count as one.
- */
-static int
-resume_course(struct rescue *r, struct map *map)
-{
-	struct seg *seg;
-	size_t n = map_copy(map, &seg), i;
-	uint64_t areas = 0, beyond = 0;
-
-	if (seg == NULL)
-		return ENOMEM;
-	for (i = 0; i < n; i++)
-		if ((seg[i].status == BAD || seg[i].status == UNTRIMMED ||
-		    seg[i].status == UNSCRAPED) && seg[i].off >= beyond) {
-			areas++;
-			beyond = seg[i].off + seg[i].len + AREA;
-		}
-	free(seg);
-	course_resume(&r->course, areas);
-	return 0;
 }
 
 /* Until a pass begins it is where the map says; a new map says nothing. */
@@ -180,19 +121,16 @@ rescue_begin(struct job *job, struct fault *f)
 	job->rescue = r;
 	r->mapsaver.quit = r->mapsaver.told = -1;
 	r->mapsaver.lock = r->mapsaver.dir = -1;
-	r->pass = &passes[0];
-	course_begin(&r->course, job->p->length);
+	r->pass = &pass_reading;
+	atomic_flag_clear(&r->looked);
 	r->start = clock_seconds() - job->before.seconds;
-	know_disk(r, job->p);
-	gaps_begin(&r->gaps, r->rotates ? 2 : 4);	/* slow seeks */
+	know_disk(r, job);
 	liveness_begin(&r->liveness);
 	flight_init(&r->flight);
-	exclusive_init(&r->exclusive, r->seats);
 	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
 		return -1;
 	note_place(r);
-	return resume_course(r, &job->map) == 0 &&
-	    begin_order(r, job) == 0 ? 0 :
+	return begin_order(r, job) == 0 ? 0 :
 	    fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 }
 
@@ -202,7 +140,6 @@ rescue_free(struct rescue *r)
 	if (r == NULL)
 		return;
 	gaps_end(&r->gaps);
-	course_end(&r->course);
 	liveness_end(&r->liveness);
 	flight_destroy(&r->flight);
 	exclusive_destroy(&r->exclusive);
@@ -210,99 +147,27 @@ rescue_free(struct rescue *r)
 	free(r);
 }
 
-/*
- * Whether the loaded map was past this pass already.  Untried ranges in a map
- * that was being trimmed or scraped belong to the last passes.
- */
-static bool
-behind_us(const struct mapfile *m, const struct pass *pass)
-{
-	if (pass->phase != '?')
-		return false;
-	return m->phase == '?' ? pass->number < m->pass :
-	    !pass->last && pass->skip != MIDST &&
-	    (m->phase == '*' || m->phase == '/');
-}
-
-/* Whether the pass reads what the others have given up. */
-static bool
-pass_sweeps(const struct pass *pass)
-{
-	return pass->how == COPY && pass->last;
-}
-
-static bool
-rescue_wanted(const struct job *job, const struct pass *pass)
-{
-	unsigned words = job->p->opts->rescue;
-
-	if (pass_sweeps(pass) && (words & RESCUE_NOSWEEP) != 0)
-		return false;
-	if (pass->how == TRIM && (words & RESCUE_NOTRIM) != 0)
-		return false;
-	if (pass->from == UNSCRAPED &&
-	    (words & RESCUE_NOSCRAPE) != 0)
-		return false;
-	return !behind_us(&job->rescue->mapsaver.file, pass);
-}
-
-static enum phase
-phase_of(const struct pass *pass)
-{
-	static const enum phase phases[] = {
-		[COPY] = PHASE_COPYING,
-		[TRIM] = PHASE_TRIMMING,
-		[SKIM] = PHASE_SCRAPING,
-		[SCRAPE] = PHASE_SCRAPING,
-		[FILL] = PHASE_FILLING,
-	};
-
-	return pass->from == BAD && pass->how == SCRAPE ? PHASE_RETRYING :
-	    phases[pass->how];
-}
-
-/* The pass in which the loaded map stopped continues from there, once. */
+/* Have all workers do what the pass says. */
 static void
-rescue_go_on(struct job *job, const struct pass *pass)
+run_pass(struct job *job, const struct pass *pass, enum phase phase)
 {
-	struct mapfile *m = &job->rescue->mapsaver.file;
-	int number = pass_number(job, pass);
+	const struct task task = { .phase = phase, .step = rescue_piece };
+	struct rescue *r = job->rescue;
+	const struct gaps_fill what = { .bad = pass->from == BAD,
+		.backwards = pass->backwards != ((job->p->opts->rescue &
+		    RESCUE_REVERSE) != 0),
+		.given_up = pass == &pass_sweeping,
+		.words = job->p->opts->rescue };
 
-	if (m->phase != pass->phase || (m->phase != '?' && m->phase != '-'))
+	if (job->stop || pass_too_many(job))
 		return;
-	if (m->phase == '-' ? m->pass % 2 == number % 2 : m->pass == number)
-		if (m->pos > job->p->src_off)
-			map_begin_at(&job->map, m->pos - job->p->src_off);
-	m->pos = 0;
-}
-
-/* Which gaps without a good end the pass takes. */
-static enum inner
-inner_of(const struct pass *pass)
-{
-	return pass->skip == ENDS ? NO_INNER : pass->skip == MIDST ?
-	    EACH_INNER : HOPEFUL_INNER;
-}
-
-static void
-run_pass(struct job *job, const struct pass *pass)
-{
-	const struct task task = { .phase = phase_of(pass),
-		.step = rescue_piece };
-	struct seg any;
-
-	if (job->stop || !map_next(&job->map, 0, pass->from, &any))
-		return;
-	if (pass->from == BAD && pass_too_many(job))
-		return;
-	pass_enter(job->rescue, pass);
-	map_pass(&job->map, pass->from, pass_backwards(job, pass));
-	if (!pass_by_size(pass))
-		rescue_go_on(job, pass);
-	else if (gaps_fill(&job->rescue->gaps, &job->map, pass->from,
-	    inner_of(pass)) != 0)
+	pass_enter(r, pass);
+	map_pass(&job->map, pass->from, false);
+	if (phase != PHASE_FILLING && gaps_fill(&r->gaps, &what) != 0)
 		transfer_fail_map(job);
 	workers_run(job, &task);
+	if (map_change(&job->map, 0, job->p->length, CLAIMED, pass->from) != 0)
+		transfer_fail_map(job);
 }
 
 /*
@@ -318,21 +183,8 @@ rescue_retry(struct job *job)
 
 	for (i = 0; i < job->p->opts->retries && !job->stop; i++) {
 		r->retry = (int)(first + i + 1);
-		run_pass(job, &retries[(first + i) % 2]);
+		run_pass(job, &retries[(first + i) % 2], PHASE_RETRYING);
 	}
-}
-
-/* Once the ends of bad areas are known, a dead head may become visible. */
-static void
-look_for_pattern(struct job *job)
-{
-	struct rescue *r = job->rescue;
-
-	/* deferred parts would break the pattern */
-	if (r->order != ORDER_NONE && r->order != ORDER_REST)
-		return;
-	if (!r->patterned && pattern_find(&job->map, &r->pattern))
-		r->patterned = true;
 }
 
 const struct pattern *
@@ -341,42 +193,34 @@ rescue_pattern(const struct rescue *r)
 	return r != NULL && r->patterned ? &r->pattern : NULL;
 }
 
-static void
-run_passes(struct job *job)
-{
-	size_t i;
-
-	for (i = 0; i < COUNT(passes); i++) {
-		if (!rescue_wanted(job, &passes[i]))
-			continue;
-		run_pass(job, &passes[i]);
-		if (passes[i].how == TRIM)
-			look_for_pattern(job);
-	}
-}
-
-/*
- * The source is gone: the next run continues in the pass, and at the place, of
- * the first error that is perhaps not the medium's.
- */
+/* The source is gone: the last errors are perhaps not the medium's. */
 static void
 turn_back(struct job *job)
 {
-	struct rescue *r = job->rescue;
-	const struct pass *pass = r->liveness.pass;
-
-	if (!job->gone && !r->liveness.lost)
+	if (!job->gone && !job->rescue->liveness.lost)
 		return;
-	if (r->liveness.bads > r->liveness.proved &&
-	    (pass != r->pass || r->retry != r->liveness.retry)) {
-		pass_enter(r, pass);
-		r->retry = r->liveness.retry;
-		map_pass(&job->map, pass->from, pass_backwards(job, pass));
-		map_begin_at(&job->map, pass_backwards(job, pass) ? 1 :
-		    job->p->length - 1);
-	}
+	job->rescue->entered = false;
 	liveness_forgive(job);
 	junk_forgive(job);
+}
+
+/*
+ * What failed, and is next to nothing good, has no ends to be found any more;
+ * ddrescue would try to trim it.
+ */
+static void
+mark_trimmed(struct job *job)
+{
+	struct seg *seg;
+	size_t n = map_copy_put_off(&job->map, &seg), i;
+
+	for (i = 0; i < n; i++)
+		if (seg[i].status == UNTRIMMED && i > 0 && i + 1 < n &&
+		    seg[i - 1].status != FINISHED &&
+		    seg[i + 1].status != FINISHED && map_set(&job->map,
+		    seg[i].off, seg[i].len, UNSCRAPED) != 0)
+			transfer_fail_map(job);
+	free(seg);
 }
 
 static void
@@ -403,18 +247,6 @@ rescue_overdue(struct job *job)
 	return true;
 }
 
-/* Without the sweep, the next run continues there. */
-static void
-begin_sweep(struct job *job)
-{
-	const struct pass *pass = passes;
-
-	while (!pass_sweeps(pass))
-		pass++;
-	pass_enter(job->rescue, pass);
-	map_pass(&job->map, pass->from, pass_backwards(job, pass));
-}
-
 /* Being late does not matter if everything was done. */
 static void
 come_to_end(struct job *job)
@@ -429,23 +261,19 @@ come_to_end(struct job *job)
 		pass_enter(job->rescue, &over);
 	if (!job->stop && (job->p->opts->rescue & RESCUE_NOSWEEP) != 0 &&
 	    t.untried > 0)
-		begin_sweep(job);
+		pass_enter(job->rescue, &pass_sweeping);
 }
 
-/* Run all passes over the current class. */
+/* Read the current class. */
 static void
 run_class(struct job *job)
 {
-	struct rescue *r = job->rescue;
-	struct seg any;
+	const struct mapfile *m = &job->rescue->mapsaver.file;
+	bool swept = m->phase == '?' && m->pass >= pass_sweeping.number;
 
-	run_passes(job);
-	if (!job->stop && (job->p->opts->rescue & RESCUE_NOSWEEP) == 0 &&
-	    map_next(&job->map, 0, UNTRIED, &any)) {
-		r->mapsaver.file.phase = '+';	/* another class may lie before
-						 * it */
-		run_passes(job);
-	}
+	run_pass(job, swept ? &pass_sweeping : &pass_reading, PHASE_COPYING);
+	if (!job->stop)
+		pass_look(job);
 }
 
 /*
@@ -457,21 +285,6 @@ rescue_turn(struct job *job, enum seg_status from, enum seg_status to)
 {
 	if (map_change(&job->map, 0, job->p->length, from, to) != 0)
 		transfer_fail_map(job);
-}
-
-/* Whether there is anything to do for some pass. */
-static bool
-any_left(struct job *job)
-{
-	static const enum seg_status left[] = { UNTRIED, UNTRIMMED,
-		UNSCRAPED };
-	struct seg any;
-	size_t i;
-
-	for (i = 0; i < COUNT(left); i++)
-		if (map_next(&job->map, 0, left[i], &any))
-			return true;
-	return false;
 }
 
 /* Choose the next class with used=; false if there is none. */
@@ -497,19 +310,15 @@ next_class(struct job *job)
 	return true;
 }
 
-/* Run all passes for one class after another. */
+/* Read one class after another. */
 static void
 run_classes(struct job *job)
 {
 	struct rescue *r = job->rescue;
-	bool any;
 
-	do {
-		any = any_left(job);
+	do
 		run_class(job);
-		if (any && r->order != ORDER_NONE)
-			r->mapsaver.file.phase = '+';
-	} while (next_class(job));
+	while (next_class(job));
 	if (r->order == ORDER_NONE)
 		return;
 	rescue_turn(job, ASIDE, UNTRIED);
@@ -520,13 +329,17 @@ run_classes(struct job *job)
 void
 rescue_run(struct job *job)
 {
+	const struct rescue *r = job->rescue;
 	size_t i;
 
 	run_classes(job);
 	rescue_retry(job);
 	liveness_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
-		run_pass(job, &fills[i]);
+		run_pass(job, &fills[i], PHASE_FILLING);
 	come_to_end(job);
 	turn_back(job);
+	if (!job->gone && !r->liveness.lost && (job->p->opts->rescue &
+	    RESCUE_NOTRIM) == 0)
+		mark_trimmed(job);
 }

@@ -1,116 +1,151 @@
 /*
- * One piece of a rescue: claimed as the pass wants it (hold.c), read, written
- * and settled; or tried block by block (blocks.c).
+ * One piece of a rescue: taken from the gaps (gaps.c), read, given back to them
+ * with what came of it, and only then written.
  *
- * An error costs a disk as much as hundreds of good reads, and several workers
- * would meet the same bad area together.  So in a pass that skips, one worker
- * reads at a time (exclusive.c), a small piece, while the others write.  The
- * first pass does this for a while after an error, and where errors are
- * frequent (caution.c).  A worker that is stuck in a slow read is left behind,
+ * An error costs a disk as much as hundreds of good reads, several workers
+ * would meet the same bad area together, and what one has met decides what the
+ * next reads.  So one worker reads at a time (exclusive.c) while the others
+ * write; only where errors are rare, and none was met for a while, several read
+ * on in large pieces.  A worker that is stuck in a slow read is left behind,
  * and so is its area.  If the disk does not rotate, another worker continues
- * elsewhere as soon as a read seems to fail.  If seeks are slow, only one
- * worker reads block by block.
+ * elsewhere as soon as a read seems to fail.
  */
 #include "rescue/rescue.h"
 
 #include <string.h>
+#include <sys/param.h>
 
-#include "block.h"
-#include "blocks.h"
-#include "caution.h"
+#include "base/clock.h"
 #include "copy/transfer.h"
-#include "edges.h"
-#include "hold.h"
 #include "pass.h"
-#include "source.h"
 
-/*
- * Data before the block that the disk calls bad is probably good.  Reading it
- * here saves the trim pass one read for each of its blocks.
- */
-static struct io
-read_before(struct worker *w, const struct seg *seg, size_t at, struct io io)
+enum {
+	CALM = 256 << 10,	/* bytes of a piece where errors are rare */
+	FILL = 64 << 10,	/* bytes that are filled at a time */
+};
+
+static const double slow_read = 1.0;	/* s: leave an area as slow as this */
+static const double hint_least = .01;	/* s */
+static const double wary_for = 600;	/* multiple of the time that an error
+					 * took */
+
+struct hold {			/* what a worker has */
+	struct seg	 seg;	/* the piece, with its status */
+	uint64_t	 off;	/* where its buffer begins */
+	size_t		 have;	/* bytes in it that are good */
+	uint64_t	 ticket;	/* for exclusive.c, or 0 */
+	bool		 passed;	/* another worker has passed it */
+};
+
+static unsigned
+rescue_who(const struct worker *w)
 {
-	uint64_t bad = transfer_hint(&io), start = seg->off + at;
-	struct io again;
-
-	bad -= lane_place(&w->src, bad) % w->job->p->block;
-	if (transfer_hint(&io) == NOWHERE || bad <= start + io.done ||
-	    bad >= start + io.len)
-		return io;
-	again = source_read(w, seg->off, at, (size_t)(bad - start),
-	    CAREFULLY);
-	if (again.done > io.done)
-		io.done = again.done;
-	return io;
+	return (unsigned)(w - w->job->worker);
 }
 
-/* The first pass has read a piece without errors. */
+/* --- the turn ------------------------------------------------------------- */
+
+/*
+ * Seconds after which a stuck reader is left behind: longer than errors take.
+ */
+static double
+rescue_patience(const struct rescue *r)
+{
+	return MAX(slow_read, 2 * r->longest);
+}
+
+/*
+ * If the disk can read elsewhere meanwhile: as soon as a read takes so long
+ * that it will probably fail.
+ */
+static double
+rescue_hint(const struct rescue *r)
+{
+	return MAX(r->longest > 0 ? r->longest / 4 : slow_read, hint_least);
+}
+
+/* Be careful for a while after an error that took so long. */
 static void
-come_through(struct worker *w, uint64_t ticket, const struct seg *seg)
+rescue_beware(struct rescue *r, double seconds)
 {
-	struct job *job = w->job;
-	struct course *c = &job->rescue->course;
-	struct bad_run run;
+	double until = clock_seconds() + seconds * wary_for;
 
-	if (pass_is_first(job->rescue->pass) &&
-	    course_good(c, caution_way(job, seg), &run))
-		edges_find(w, ticket, &run);
+	if (until > r->wary_until)
+		r->wary_until = until;
 }
 
-/*
- * Draw conclusions about the area from a read; another worker may have moved on
- * already.
- */
-static void
-note_area(struct worker *w, const struct hold *h, const struct seg *seg,
-    double seconds)
-{
-	struct job *job = w->job;
-	struct rescue *r = job->rescue;
-
-	if (!h->calm && !h->passed)
-		caution_skip(job, seg, seconds);
-	else if (!h->calm)
-		caution_after(r, seconds);
-	else if (h->passed && r->pass->skip == COURSE)
-		course_forgive(&r->course);
-	else if (!h->passed) {
-		come_through(w, h->ticket, seg);
-		map_go_on(&job->map);
-	}
-}
-
-/*
- * Read the piece from "at" on, and draw conclusions about the area.  Returns
- * whether all went well.
- */
+/* Whether several may read at once; with minrate= all of them would be slow. */
 static bool
-read_rest(struct worker *w, struct hold *h, size_t at, struct io *io)
+rescue_calm(struct job *job)
+{
+	struct rescue *r = job->rescue;
+
+	return r->begun && job->p->opts->minrate <= 0 &&
+	    clock_seconds() >= r->wary_until && gaps_piece(&r->gaps) >=
+	    MIN(CALM, job->p->chunk);
+}
+
+/* Wait for the turn to read alone. */
+static void
+turn_enter(struct job *job, struct hold *h)
+{
+	struct rescue *r = job->rescue;
+	struct seg stuck;
+
+	h->ticket = exclusive_enter(&r->exclusive, rescue_hint(r),
+	    rescue_patience(r), &stuck);
+	if (stuck.len == 0)
+		return;
+	rescue_beware(r, r->exclusive.most > 1 ? rescue_hint(r) : slow_read);
+	if (gaps_leave(&r->gaps, stuck.off) != 0)
+		transfer_fail_map(job);
+}
+
+/* The worker has this piece: others see it in the map. */
+static void
+piece_taken(struct job *job, struct hold *h)
+{
+	struct rescue *r = job->rescue;
+
+	r->at = h->seg.off;
+	exclusive_reads(&r->exclusive, h->ticket, &h->seg);
+	if (h->seg.status == r->pass->from && map_change(&job->map, h->seg.off,
+	    h->seg.len, h->seg.status, CLAIMED) != 0)
+		transfer_fail_map(job);
+	if (r->pass == &pass_reading && gaps_given_up(&r->gaps)) {
+		pass_look(job);
+		pass_enter(r, &pass_sweeping);
+		job->phase = PHASE_SCRAPING;
+	}
+}
+
+/* Take the next piece, alone unless all is calm; false if there is none. */
+static bool
+piece_take(struct worker *w, struct hold *h)
 {
 	struct job *job = w->job;
-	const struct seg seg = { h->seg.off + at, h->seg.len - at, CLAIMED };
 	struct rescue *r = job->rescue;
-	double seconds;
+	size_t most = rate_piece(&job->rate, job->p, job->p->chunk);
+	enum gaps_next next = GAPS_NONE;
 
-	flight_begin(&r->flight, w);
-	*io = source_read(w, h->seg.off, at, (size_t)seg.len, NORMALLY);
-	seconds = flight_end(&r->flight, w);
-	h->passed = exclusive_passed(&r->exclusive, h->ticket);
-	if (h->ticket == 0)
-		exclusive_answered(&r->exclusive);
-	r->begun = true;
-	if (errno_is_medium(io->err)) {
-		r->longest = seconds > r->longest ? seconds : r->longest;
-		exclusive_failed(&r->exclusive, h->ticket, r->longest);
-		*io = read_before(w, &h->seg, at, *io);
+	if (rescue_calm(job))
+		next = gaps_take(&r->gaps, rescue_who(w), true, most, &h->seg);
+	if (next != GAPS_ONE) {		/* or somebody has all that is left */
+		turn_enter(job, h);
+		if (!job->stop)		/* the wait may have been long */
+			next = gaps_take(&r->gaps, rescue_who(w),
+			    rescue_calm(job), most, &h->seg);
+		if (next == GAPS_ALONE)
+			next = gaps_take(&r->gaps, rescue_who(w), false, most,
+			    &h->seg);
 	}
-	h->calm = !errno_is_medium(io->err) &&
-	    !caution_slow(job, io->done, seconds);
-	if (!h->calm || io->err == 0)
-		note_area(w, h, &seg, seconds);
-	h->calm = h->calm && io->done == io->len;
-	return h->calm;
+	h->off = h->seg.off;
+	if (next == GAPS_ONE && rate_wait(&job->rate, h->seg.len, job->halt)) {
+		piece_taken(job, h);
+		return true;
+	}
+	exclusive_leave(&r->exclusive, h->ticket);
+	return false;
 }
 
 /*
@@ -118,156 +153,197 @@ read_rest(struct worker *w, struct hold *h, size_t at, struct io *io)
  * has it continues with what follows while its buffer has room.
  */
 static bool
-keep_turn(struct job *job, struct hold *h)
+piece_take_on(struct worker *w, struct hold *h)
 {
-	struct seg *seg = &h->seg;
-	uint64_t end = seg->off + job->p->chunk, run = caution_run(job);
-	struct seg next;
+	struct job *job = w->job;
+	struct rescue *r = job->rescue;
+	size_t room = job->p->chunk - h->have;
 
-	if (h->ticket == 0 || h->passed || job->stop || !caution_alone(job) ||
-	    pass_by_size(job->rescue->pass) ||
-	    rate_due(&job->rate, caution_piece(job)) > 0 ||
-	    map_claim_on(&job->map, seg, run < end ? run : end, &next) <= 0)
+	if (h->ticket == 0 || h->passed || job->stop || room < r->unit ||
+	    pass_given_up(job) || job->rate.bytes > 0 || job->rate.paused ||
+	    !gaps_take_on(&r->gaps, rescue_who(w), false, room, &h->seg))
 		return false;
-	exclusive_reads(&job->rescue->exclusive, h->ticket, &next);
-	seg->len += next.len;
+	piece_taken(job, h);
 	return true;
 }
 
+/* --- reading -------------------------------------------------------------- */
+
 /*
- * Read a piece, and with a ticket as much more as can be claimed after it.
- * Returns the result as one read.
+ * Read a part of the piece, behind what is in the buffer.  The source may have
+ * disappeared, which its medium errors do not show.
  */
 static struct io
-read_area(struct worker *w, struct hold *h)
+piece_read(struct worker *w, const struct hold *h, size_t len, enum care care)
 {
-	struct io io = { .done = 0 };
-	size_t at = 0;
+	size_t mark = liveness_mark(w);
+	struct io io = transfer_read(w, h->off, h->have, len, care);
 
-	while (read_rest(w, h, at, &io) && keep_turn(w->job, h))
-		at += io.done;
-	exclusive_leave(&w->job->rescue->exclusive, h->ticket);
-	io.off -= at;
-	io.len += at;
-	io.done += at;
+	liveness_feel(w, &io, h->seg.off, h->seg.status, mark);
 	return io;
 }
 
 /*
- * A piece that failed is to be trimmed as one range.  Only a piece read before
- * there were any errors is longer; that is read again in smaller pieces.
+ * Data before the block that the disk calls bad is probably good.  Reading it
+ * here saves one read for each of its blocks.
  */
+static struct io
+piece_read_before(struct worker *w, const struct hold *h, struct io io)
+{
+	uint64_t bad = transfer_hint(&io), start = h->seg.off;
+	struct io again;
+
+	bad -= lane_place(&w->src, bad) % w->job->p->block;
+	if (transfer_hint(&io) == NOWHERE || bad <= start + io.done ||
+	    bad >= start + io.len)
+		return io;
+	again = piece_read(w, h, (size_t)(bad - start), CAREFULLY);
+	if (again.done > io.done)
+		io.done = again.done;
+	return io;
+}
+
+/* Whether a read that takes so long is in a bad area. */
 static bool
-copy_piece(struct worker *w, struct hold *h)
+piece_slow(const struct job *job, uint64_t bytes, double seconds)
+{
+	return seconds > slow_read ||
+	    (double)bytes < (double)job->p->opts->minrate * seconds;
+}
+
+/* Tell the gaps what came of the piece. */
+static void
+piece_give(struct worker *w, struct hold *h, const struct io *io,
+    double seconds)
 {
 	struct job *job = w->job;
-	struct io io = read_area(w, h);
-	const struct seg *seg = &h->seg;
-	uint64_t end = lane_place(&w->src, io.off + io.done), at;
-	size_t len = (size_t)seg->len, good;
+	enum gaps_answer answer = READ_WELL;
+	uint64_t end = lane_place(&w->src, h->seg.off + io->done);
+	size_t good = io->done, part = (size_t)(end % job->p->block);
 
-	if (io.err == 0 && io.done == len)
-		return source_keep(w, seg->off, len);
-	if (!errno_is_medium(io.err)) {
-		source_fail(w, &io);
+	if (errno_is_medium(io->err)) {
+		answer = READ_FAILED;
+		good = part > good ? 0 : good - part;	/* whole blocks */
+	} else if (piece_slow(job, io->done, seconds)) {
+		answer = READ_SLOWLY;
+	}
+	if (answer != READ_WELL)
+		rescue_beware(job->rescue, seconds);
+	h->have += good;
+	if (gaps_give(&job->rescue->gaps, rescue_who(w), good, answer) != 0)
+		transfer_fail_map(job);
+}
+
+/* Read the piece.  Returns whether to go on behind it. */
+static bool
+piece_read_all(struct worker *w, struct hold *h, struct io *io)
+{
+	struct job *job = w->job;
+	struct rescue *r = job->rescue;
+	double seconds;
+
+	flight_begin(&r->flight, w);
+	*io = piece_read(w, h, (size_t)h->seg.len, h->seg.status == UNTRIED ?
+	    NORMALLY : CAREFULLY);
+	seconds = flight_end(&r->flight, w);
+	h->passed = exclusive_passed(&r->exclusive, h->ticket);
+	if (h->ticket == 0)
+		exclusive_answered(&r->exclusive);
+	r->begun = true;
+	if (errno_is_medium(io->err)) {
+		r->longest = MAX(seconds, r->longest);
+		if (r->rotates)
+			gaps_error(&r->gaps, r->longest);
+		exclusive_failed(&r->exclusive, h->ticket, r->longest);
+		*io = piece_read_before(w, h, *io);
+	} else if (io->err != 0 || io->done < io->len) {
 		return false;
 	}
-	good = io.done - (size_t)(end % job->p->block);
-	good = good > io.done ? 0 : good;	/* starts within a block */
-	if (!source_keep(w, seg->off, good))
-		return false;
-	len -= good;
-	if (len > caution_mark(job))
-		return true;
-	at = seg->off + good;
-	return transfer_settle(w, at, len, block_at(job->rescue, at, at +
-	    len) == len ? BAD : UNTRIMMED);
+	piece_give(w, h, io, seconds);
+	return io->err == 0;
 }
+
+/* Write what was read, and mark it finished; false ends the worker. */
+static bool
+piece_keep(struct worker *w, const struct hold *h)
+{
+	if (h->have == 0)
+		return true;
+	if (!transfer_write_end(w, h->off, h->have))
+		return false;
+	w->job->read += h->have;
+	if (map_set(&w->job->map, h->off, h->have, FINISHED) == 0)
+		return true;
+	transfer_fail_map(w->job);
+	return false;
+}
+
+/* The source is gone, or ends too early. */
+static void
+piece_fail(struct worker *w, const struct io *io)
+{
+	if (io->err != 0)
+		transfer_fail_read(w, io);
+	else
+		transfer_fail_short(w, io->off + io->done);
+}
+
+static bool
+piece_rescue(struct worker *w)
+{
+	struct hold h = { .ticket = 0 };
+	struct io io = { .op = OP_READ };
+
+	if (!piece_take(w, &h))
+		return false;
+	while (piece_read_all(w, &h, &io) && piece_take_on(w, &h))
+		;
+	exclusive_leave(&w->job->rescue->exclusive, h.ticket);
+	if (!piece_keep(w, &h))
+		return false;
+	if (errno_is_medium(io.err) || (io.err == 0 && io.done == io.len))
+		return true;
+	piece_fail(w, &io);
+	return false;
+}
+
+/* --- filling -------------------------------------------------------------- */
 
 /*
  * Write fill= over a piece; the phase of the text depends on the position only.
  */
 static bool
-fill_piece(struct worker *w, const struct seg *seg)
+piece_fill(struct worker *w)
 {
-	const char *text = w->job->p->opts->fill;
-	size_t len = (size_t)seg->len, n = strlen(text), i;
+	struct job *job = w->job;
+	const char *text = job->p->opts->fill;
+	size_t n = strlen(text), i;
+	struct seg seg;
+	int claimed;
 
+	map_pieces(&job->map, rate_piece(&job->rate, job->p, MIN(FILL,
+	    job->p->chunk)));
+	claimed = map_claim(&job->map, &seg);
+	if (claimed < 0)
+		transfer_fail_map(job);
+	if (claimed <= 0)
+		return false;
 	if (strcmp(text, "zero") == 0)
-		memset(w->buf, 0, len);
+		memset(w->buf, 0, (size_t)seg.len);
 	else
-		for (i = 0; i < len; i++)
-			w->buf[i] = (unsigned char)text[(seg->off + i) % n];
-	return transfer_write_end(w, seg->off, len);
-}
-
-/*
- * Between bad blocks and untried data that was given up, good blocks are rare:
- * leave them for the end.
- */
-static bool
-rescue_put_off(struct job *job, const struct seg *seg)
-{
-	const struct pass *pass = job->rescue->pass;
-
-	return pass->from == UNSCRAPED && pass->how != COPY &&
-	    (!pass->last || (job->p->opts->rescue & RESCUE_NOSWEEP) != 0) &&
-	    ((seg->off > 0 && map_at(&job->map, seg->off - 1) == UNTRIED) ||
-	    map_at(&job->map, seg->off + seg->len) == UNTRIED);
-}
-
-static bool
-run_piece(struct worker *w, struct hold *h)
-{
-	const struct pass *pass = w->job->rescue->pass;
-
-	if (rescue_put_off(w->job, &h->seg))
-		return true;
-	switch (pass->how) {
-	case COPY:
-		return copy_piece(w, h);
-	case TRIM:
-		return blocks_trim(w, &h->seg);
-	case SKIM:
-		return blocks_skim(w, &h->seg);
-	case SCRAPE:
-		return blocks_scrape(w, &h->seg);
-	case FILL:
-		return fill_piece(w, &h->seg);
-	}
-	return false;
-}
-
-/* If seeks are slow, only one worker reads block by block. */
-static bool
-rescue_alone_needed(const struct worker *w)
-{
-	const struct rescue *r = w->job->rescue;
-
-	return w == &w->job->worker[0] || !r->rotates ||
-	    !pass_by_block(r->pass);
+		for (i = 0; i < seg.len; i++)
+			w->buf[i] = (unsigned char)text[(seg.off + i) % n];
+	return rate_wait(&job->rate, seg.len, job->halt) &&
+	    transfer_write_end(w, seg.off, (size_t)seg.len) &&
+	    transfer_settle(w, seg.off, seg.len, job->rescue->pass->from);
 }
 
 bool
 rescue_piece(struct worker *w)
 {
 	struct job *job = w->job;
-	const struct pass *pass = job->rescue->pass;
-	struct hold h = { .ticket = 0 };
-	struct seg left;
-	bool more = false;
 
-	if (!rescue_alone_needed(w) || job->stop || pass_given_up(job) ||
-	    hold_claim(w, &h) <= 0)
+	if (job->stop || pass_given_up(job))
 		return false;
-	if (hold_pay(job, &h))
-		more = run_piece(w, &h);
-	/* The part that was not reached keeps its status, for the next run. */
-	if (job->stop && map_next(&job->map, h.seg.off, CLAIMED, &left) &&
-	    left.off < h.seg.off + h.seg.len) {
-		left.status = pass->from;
-		map_back(&job->map, &left);
-	}
-	return transfer_settle(w, h.seg.off, h.seg.len, pass->from) && more &&
-	    hold_give_back(job, &h);
+	return job->phase == PHASE_FILLING ? piece_fill(w) : piece_rescue(w);
 }

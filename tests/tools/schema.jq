@@ -141,7 +141,7 @@ def rules:
 		ioprio: (.ioprio | maybe(text))}
 	elif .event == "progress" then moved + {
 		phase: (.phase | word(["copying", "flushing", "verifying",
-		    "repairing", "comparing", "trimming", "scraping",
+		    "repairing", "comparing", "scraping",
 		    "retrying", "filling", "clearing the rest"])),
 		stopping: (.stopping | flag),
 		class: (.class | maybe(word(["metadata", "used", "rest"]))),

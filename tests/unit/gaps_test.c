@@ -1,348 +1,352 @@
 /*
- * The gaps of a rescue: the largest first, from a good end, and those between
- * bad ends as long as that is useful.
+ * The order of a rescue, on disks that are made up: everything is read once but
+ * what is bad, and little of that is met before the rest is there.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <stdlib.h>
 
+#include "cli/opts.h"
 #include "rescue/gaps.h"
 
-enum { KIB = 1 << 10, LEAST = 64 * KIB, MOST = 256 * KIB, SIZE = 8 << 20 };
+enum { UNIT = 512, KIB = 1 << 10, MIB = 1 << 20, MOST = MIB,
+	FIRST = 256 * KIB };
+
+struct bad {
+	uint64_t	 off, end;
+};
+
+struct trial {
+	struct map	 map;
+	struct gaps	 gaps;
+	const struct bad *bad;
+	size_t		 n;
+	uint64_t	 above;		/* only longer reads fail */
+	uint64_t	 good;		/* bytes read */
+	unsigned	 errors, reads;
+};
 
 static void
-mark(struct map *map, uint64_t off, uint64_t end, enum seg_status s)
+trial_begin(struct trial *t, uint64_t size, const struct bad *bad, size_t n)
 {
-	assert_int_equal(map_set(map, off * KIB, (end - off) * KIB, s), 0);
+	*t = (struct trial){ .bad = bad, .n = n };
+	assert_int_equal(map_init(&t->map, size, MIB, 0), 0);
+	gaps_begin(&t->gaps, &t->map, UNIT, 0, FIRST);
+}
+
+static void
+trial_end(struct trial *t)
+{
+	gaps_end(&t->gaps);
+	map_free(&t->map);
 }
 
 static bool
-marked(struct map *map, uint64_t off, uint64_t end, enum seg_status s)
+trial_good(const struct trial *t, const struct seg *s)
 {
-	return map_all(map, off * KIB, (end - off) * KIB, s);
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		if (t->bad[i].off < s->off + s->len && t->bad[i].end > s->off)
+			return s->len <= t->above;
+	return true;
 }
 
-static struct map
-fresh(void)
+/* Read all that there is, or until so many bytes are good. */
+static void
+work_off(struct trial *t, struct gaps_fill what, uint64_t until)
 {
-	struct map map;
-
-	assert_int_equal(map_init(&map, SIZE, MOST, 0), 0);
-	return map;
-}
-
-/* Read by gaps what is not bad in the map "truth"; returns the errors. */
-static unsigned
-work_off(struct gaps *g, struct map *map, struct map *truth)
-{
-	struct gap gap;
-	struct seg s, bad;
-	unsigned errors = 0;
+	struct seg s;
 	bool good;
 
-	while (gaps_take(g, LEAST, MOST, &gap, &s)) {
-		assert_true(map_all(map, s.off, s.len, UNTRIED));
+	assert_int_equal(gaps_fill(&t->gaps, &what), 0);
+	while (t->good < until &&
+	    gaps_take(&t->gaps, 0, false, MOST, &s) == GAPS_ONE) {
 		assert_in_range(s.len, 1, MOST);
-		good = !map_next(truth, s.off, BAD, &bad) ||
-		    bad.off >= s.off + s.len;
-		errors += !good;
-		assert_int_equal(map_set(map, s.off, s.len, good ? FINISHED :
-		    UNTRIMMED), 0);
-		assert_int_equal(gaps_give(g, &gap, &s, good, true), 0);
+		assert_true(map_at(&t->map, s.off) != FINISHED);
+		good = trial_good(t, &s);
+		t->reads++;
+		t->errors += !good;
+		if (good) {
+			t->good += s.len;
+			assert_int_equal(map_set(&t->map, s.off, s.len,
+			    FINISHED), 0);
+		}
+		assert_int_equal(gaps_give(&t->gaps, 0, good ? s.len : 0,
+		    good ? READ_WELL : READ_FAILED), 0);
 	}
-	return errors;
 }
 
-/* The next piece lies there, KiB. */
+/* All is finished, but what is bad, which is known to the block. */
 static void
-next_is(struct gaps *g, uint64_t off, uint64_t len)
+found_exactly(struct trial *t)
 {
-	struct gap gap;
-	struct seg s;
+	uint64_t bad = 0;
+	size_t i;
 
-	assert_true(gaps_take(g, LEAST, MOST, &gap, &s));
-	assert_int_equal(s.off, off * KIB);
-	assert_int_equal(s.len, len * KIB);
+	for (i = 0; i < t->n; i++) {
+		assert_true(map_all(&t->map, t->bad[i].off, t->bad[i].end -
+		    t->bad[i].off, BAD));
+		bad += t->bad[i].end - t->bad[i].off;
+	}
+	assert_int_equal(map_totals(&t->map).bad, bad);
+	assert_int_equal(map_totals(&t->map).finished,
+	    map_totals(&t->map).end - bad);
 }
 
-static void
-no_more(struct gaps *g)
-{
-	struct gap gap;
-	struct seg s;
-
-	assert_false(gaps_take(g, LEAST, MOST, &gap, &s));
-}
+static const struct bad some[] = { { 100 * UNIT, 103 * UNIT },
+	{ 5 * MIB, 5 * MIB + UNIT }, { 9 * MIB + UNIT, 10 * MIB },
+	{ 16 * MIB - UNIT, 16 * MIB } };
 
 static void
-largest_first(void **state)
+finds_what_is_bad(void **state)
 {
-	struct map map = fresh();
-	struct gaps g;
+	unsigned backwards;
+	struct trial t;
 
 	(void)state;
-	gaps_begin(&g, 4);
-	mark(&map, 0, 1024, FINISHED);
-	mark(&map, 2048, 4096, FINISHED);
-	mark(&map, 7168, 8192, FINISHED);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
-	next_is(&g, 7168 - 256, 256);
-	next_is(&g, 2048 - 256, 256);
-	no_more(&g);
-	gaps_end(&g);
-	map_free(&map);
+	for (backwards = 0; backwards < 2; backwards++) {
+		trial_begin(&t, 16 * MIB, some, 4);
+		work_off(&t, (struct gaps_fill){ .backwards = backwards == 1 },
+		    UINT64_MAX);
+		found_exactly(&t);
+		assert_in_range(t.errors, 2052, 2052 + 400);
+		trial_end(&t);
+	}
 }
 
-/* What is put off is as good as what was read, to begin beside. */
+/* A giant area and single blocks: it waits until these are done. */
 static void
-beside_what_is_put_off(void **state)
+giant_waits(void **state)
 {
-	static const enum seg_status statuses[] = { FINISHED, OUTSIDE, LATER,
-		LAST };
-	struct gaps g;
-	struct map map;
+	struct bad bad[41] = { { 8 * MIB, 24 * MIB } };
+	struct trial t;
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-		map = fresh();
-		gaps_begin(&g, 4);
-		mark(&map, 0, 1024, statuses[i]);
-		mark(&map, 2048, 8192, BAD);
-		assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
-		next_is(&g, 1024, 256);
-		gaps_end(&g);
-		map_free(&map);
+	for (i = 1; i < 41; i++) {
+		bad[i].off = 24 * MIB + i * MIB;
+		bad[i].end = bad[i].off + UNIT;
+	}
+	trial_begin(&t, 80 * MIB, bad, 41);
+	work_off(&t, (struct gaps_fill){ .bad = false }, 64 * MIB / 100 * 99);
+	assert_true(t.errors < 60);
+	trial_end(&t);
+}
+
+/* Runs that are alike are jumped over at once. */
+static void
+learns_jumps(void **state)
+{
+	struct bad bad[30];
+	struct trial t;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 30; i++)
+		bad[i] = (struct bad){ i * 8 * MIB + 4 * MIB,
+			i * 8 * MIB + 5 * MIB };
+	trial_begin(&t, 240 * MIB, bad, 30);
+	work_off(&t, (struct gaps_fill){ .bad = false }, 210 * MIB / 100 * 99);
+	assert_true(t.errors < 4 * 30);
+	trial_end(&t);
+}
+
+/* Long runs at equal distances are left out, but read to their exact ends. */
+static void
+leaves_patterns_out(void **state)
+{
+	const uint64_t size = 640 * MIB, good = size / 4 * 3;
+	struct bad bad[40];
+	struct trial t;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 40; i++)
+		bad[i] = (struct bad){ i * 16 * MIB + 8 * MIB + 5 * UNIT,
+			i * 16 * MIB + 12 * MIB + 5 * UNIT };
+	bad[30].off += 3 * UNIT;	/* some are not as foretold */
+	bad[34].off -= 2 * MIB;
+	bad[36].end += MIB;
+	trial_begin(&t, size, bad, 40);
+	work_off(&t, (struct gaps_fill){ .bad = false }, good / 100 * 99);
+	assert_true(t.errors < 40);
+	work_off(&t, (struct gaps_fill){ .bad = false }, UINT64_MAX);
+	found_exactly(&t);
+	trial_end(&t);
+}
+
+/* Where only long reads fail, what failed is read at once in short ones. */
+static void
+heals(void **state)
+{
+	struct bad bad[40];
+	struct trial t;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 40; i++)
+		bad[i] = (struct bad){ (i + 1) * 3 * MIB,
+			(i + 1) * 3 * MIB + 60 * KIB };
+	trial_begin(&t, 128 * MIB, bad, 40);
+	t.above = 4096;
+	work_off(&t, (struct gaps_fill){ .bad = false }, UINT64_MAX);
+	assert_int_equal(t.good, 128 * MIB);
+	assert_in_range(t.errors, 1, 40 * 7);
+	trial_end(&t);
+}
+
+static void
+by_words(void **state)
+{
+	struct trial t;
+
+	(void)state;
+	trial_begin(&t, 16 * MIB, some, 4);
+	work_off(&t, (struct gaps_fill){ .words = RESCUE_NOTRIM }, UINT64_MAX);
+	assert_true(map_totals(&t.map).failed > 0);
+	work_off(&t, (struct gaps_fill){ .words = RESCUE_NOSCRAPE },
+	    UINT64_MAX);
+	assert_int_equal(map_at(&t.map, 100 * UNIT), BAD);
+	work_off(&t, (struct gaps_fill){ .words = RESCUE_NOSWEEP }, UINT64_MAX);
+	work_off(&t, (struct gaps_fill){ .words = 0 }, UINT64_MAX);
+	found_exactly(&t);
+	trial_end(&t);
+}
+
+/* Retries go block by block, in their direction. */
+static void
+retries_blocks(void **state)
+{
+	unsigned backwards;
+	struct trial t;
+	struct seg s;
+
+	(void)state;
+	for (backwards = 0; backwards < 2; backwards++) {
+		trial_begin(&t, MIB, NULL, 0);
+		assert_int_equal(map_set(&t.map, 0, MIB, FINISHED), 0);
+		assert_int_equal(map_set(&t.map, 8 * UNIT, 2 * UNIT, BAD), 0);
+		assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){
+		    .bad = true, .backwards = backwards == 1 }), 0);
+		assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &s),
+		    GAPS_ONE);
+		assert_int_equal(s.off, (backwards == 1 ? 9 : 8) * UNIT);
+		assert_int_equal(s.len, UNIT);
+		assert_int_equal(s.status, BAD);
+		assert_int_equal(gaps_give(&t.gaps, 0, 0, READ_FAILED), 0);
+		assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &s),
+		    GAPS_ONE);
+		assert_int_equal(s.off, (backwards == 1 ? 8 : 9) * UNIT);
+		assert_int_equal(gaps_give(&t.gaps, 0, UNIT, READ_WELL), 0);
+		assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &s),
+		    GAPS_NONE);
+		trial_end(&t);
 	}
 }
 
-/* One that is no longer than the least is read at a time, wherever it begins. */
+/* Several read on side by side; what follows an error has no good end. */
 static void
-small_ones_at_once(void **state)
+side_by_side(void **state)
 {
-	struct map map = fresh();
-	struct gaps g;
+	struct trial t;
+	struct seg a, b, c;
 
 	(void)state;
-	gaps_begin(&g, 4);
-	mark(&map, 0, 7, UNTRIMMED);
-	mark(&map, 71, 8192, FINISHED);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
-	next_is(&g, 7, LEAST / KIB);
-	no_more(&g);
-	gaps_end(&g);
-	map_free(&map);
+	trial_begin(&t, 16 * MIB, NULL, 0);
+	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =
+	    false }), 0);
+	assert_int_equal(gaps_take(&t.gaps, 0, true, MOST, &a), GAPS_ONE);
+	assert_int_equal(gaps_take(&t.gaps, 1, true, MOST, &b), GAPS_ONE);
+	assert_int_equal(b.off, a.off + a.len);
+	assert_int_equal(gaps_give(&t.gaps, 1, 0, READ_FAILED), 0);
+	assert_int_equal(map_at(&t.map, b.off), UNTRIMMED);
+	/* what follows has no good end now: nobody is to read beside */
+	assert_int_equal(gaps_take(&t.gaps, 1, true, MOST, &c), GAPS_ALONE);
+	assert_int_equal(gaps_give(&t.gaps, 0, a.len, READ_WELL), 0);
+	trial_end(&t);
 }
 
+/* Others go on behind who is stuck, and it is right when he has read well. */
 static void
-whole_ones(void **state)
+left_behind(void **state)
 {
-	struct map map = fresh();
-	struct gaps g;
-	struct seg s;
+	struct trial t;
+	struct seg a, b;
 
 	(void)state;
-	gaps_begin(&g, 4);
-	mark(&map, 100, 200, UNTRIMMED);
-	mark(&map, 300, 600, UNTRIMMED);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIMMED, HOPEFUL_INNER), 0);
-	assert_true(gaps_take_all(&g, &s));
-	assert_int_equal(s.off, 300 * KIB);
-	assert_int_equal(s.len, 300 * KIB);
-	assert_true(gaps_take_all(&g, &s));
-	assert_int_equal(s.len, 100 * KIB);
-	assert_false(gaps_take_all(&g, &s));
-	gaps_end(&g);
-	map_free(&map);
-}
-
-/* From each good end one error, and what lies before it is read. */
-static void
-up_to_an_error(void **state)
-{
-	struct map map = fresh(), truth = fresh();
-	struct gaps g;
-
-	(void)state;
-	gaps_begin(&g, 4);
-	mark(&truth, 3000, 5000, BAD);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
-	assert_int_equal(work_off(&g, &map, &truth), 2);
-	assert_true(marked(&map, 0, 3000 - 256, FINISHED));
-	assert_true(marked(&map, 5000 + 256, 8192, FINISHED));
-	assert_false(marked(&map, 3256, 4656, FINISHED));
-	gaps_end(&g);
-	map_free(&map);
-	map_free(&truth);
-}
-
-/* Good data between two bad places, of which nothing is known. */
-static void
-between_bad_ends(void **state)
-{
-	struct map map = fresh(), truth = fresh();
-	struct gaps g;
-	unsigned errors;
-
-	(void)state;
-	gaps_begin(&g, 4);
-	mark(&map, 0, 64, UNTRIMMED);
-	mark(&map, 8128, 8192, UNTRIMMED);
-	mark(&truth, 2000, 2001, BAD);
-	mark(&truth, 6000, 6100, BAD);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
-	assert_int_equal(work_off(&g, &map, &truth), 0);
-	assert_true(marked(&map, 64, 8128, UNTRIED));
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, HOPEFUL_INNER), 0);
-	errors = work_off(&g, &map, &truth);
-	assert_in_range(errors, 2, 6);
-	assert_in_range(map_totals(&map).untried, 0, 64 * KIB);
-	gaps_end(&g);
-	map_free(&map);
-	map_free(&truth);
-}
-
-static void
-gives_a_dead_one_up(void **state)
-{
-	struct map map = fresh(), truth = fresh();
-	struct gaps g;
-
-	(void)state;
-	gaps_begin(&g, 4);
-	mark(&map, 0, 64, UNTRIMMED);
-	mark(&map, 8128, 8192, UNTRIMMED);
-	mark(&truth, 0, 8192, BAD);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, HOPEFUL_INNER), 0);
-	assert_in_range(work_off(&g, &map, &truth), 1, 14);
-	gaps_end(&g);
-	map_free(&map);
-	map_free(&truth);
-}
-
-/* A giant one that is dead does not keep others waiting that are smaller. */
-static void
-tries_elsewhere(void **state)
-{
-	struct map map = fresh();
-	struct gaps g;
-	struct gap gap;
-	struct seg s;
-	unsigned i;
-
-	(void)state;
-	gaps_begin(&g, 4);
-	mark(&map, 0, 64, UNTRIMMED);
-	mark(&map, 7000, 7064, UNTRIMMED);
-	mark(&map, 8128, 8192, UNTRIMMED);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, HOPEFUL_INNER), 0);
-	for (i = 0; i < 4; i++) {
-		assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
-		if (s.off > 7000 * KIB)
-			break;
-		assert_int_equal(gaps_give(&g, &gap, &s, false, true), 0);
+	trial_begin(&t, 16 * MIB, NULL, 0);
+	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =
+	    false }), 0);
+	assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &a), GAPS_ONE);
+	assert_int_equal(gaps_take(&t.gaps, 1, false, MOST, &b), GAPS_NONE);
+	assert_int_equal(gaps_leave(&t.gaps, a.off), 0);
+	assert_int_equal(gaps_take(&t.gaps, 1, false, MOST, &b), GAPS_ONE);
+	assert_true(b.off > a.off + a.len);
+	assert_int_equal(map_set(&t.map, b.off, b.len, FINISHED), 0);
+	assert_int_equal(gaps_give(&t.gaps, 1, b.len, READ_WELL), 0);
+	assert_int_equal(map_set(&t.map, a.off, a.len, FINISHED), 0);
+	assert_int_equal(gaps_give(&t.gaps, 0, a.len, READ_WELL), 0);
+	while (gaps_take(&t.gaps, 0, false, MOST, &a) == GAPS_ONE) {
+		assert_int_equal(map_set(&t.map, a.off, a.len, FINISHED), 0);
+		assert_int_equal(gaps_give(&t.gaps, 0, a.len, READ_WELL), 0);
 	}
-	assert_in_range(i, 1, 3);
-	gaps_end(&g);
-	map_free(&map);
+	assert_int_equal(map_totals(&t.map).finished, 16 * MIB);
+	trial_end(&t);
 }
 
-/* However many are dead, each is tried, but for the small ones. */
+/* What is slow counts as bad for what follows, but is there. */
 static void
-tries_each(void **state)
+slow_is_left(void **state)
 {
-	struct map map = fresh(), truth = fresh();
-	struct gaps g;
-	uint64_t i;
+	struct trial t;
+	struct seg a, b;
 
 	(void)state;
-	gaps_begin(&g, 4);
-	for (i = 0; i < 16; i++)
-		mark(&map, i * 512, i * 512 + 256, BAD);
-	mark(&map, 8191, 8192, BAD);
-	mark(&truth, 0, 8000, BAD);
-	mark(&truth, 8064, 8192, BAD);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, HOPEFUL_INNER), 0);
-	assert_int_equal(work_off(&g, &map, &truth), 6);
-	assert_true(marked(&map, 7936, 8191, UNTRIED));
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, EACH_INNER), 0);
-	assert_in_range(work_off(&g, &map, &truth), 16, 26);
-	assert_true(marked(&map, 8000, 8064, FINISHED));
-	assert_true(marked(&map, 256, 320, UNTRIED));
-	gaps_end(&g);
-	map_free(&map);
-	map_free(&truth);
+	trial_begin(&t, 16 * MIB, NULL, 0);
+	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =
+	    false }), 0);
+	assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &a), GAPS_ONE);
+	assert_int_equal(gaps_give(&t.gaps, 0, a.len, READ_SLOWLY), 0);
+	assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &b), GAPS_ONE);
+	assert_true(b.off > a.off + a.len);
+	trial_end(&t);
 }
 
-/* Of what is to be scraped that is taken of which both ends are known. */
+/* A short piece that lies in two blocks is two. */
 static void
-trimmed_ones(void **state)
+two_blocks(void **state)
 {
-	struct map map = fresh();
-	struct gaps g;
-	struct gap gap;
-	struct seg s;
+	const struct bad bad = { 0, 512 };
+	struct trial t;
 
 	(void)state;
-	gaps_begin(&g, 4);
-	mark(&map, 0, 8192, FINISHED);
-	mark(&map, 1000, 1800, BAD);
-	mark(&map, 1100, 1700, UNSCRAPED);
-	mark(&map, 3000, 4000, BAD);
-	mark(&map, 3100, 4000, UNSCRAPED);
-	mark(&map, 5000, 6000, BAD);
-	mark(&map, 5100, 5500, UNSCRAPED);
-	mark(&map, 5500, 5900, UNTRIED);
-	assert_int_equal(gaps_fill(&g, &map, UNSCRAPED, EACH_INNER), 0);
-	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
-	assert_int_equal(gap.off, 1100 * KIB);
-	assert_int_equal(gap.end, 1700 * KIB);
-	assert_false(gaps_take(&g, LEAST, MOST, &gap, &s));
-	gaps_end(&g);
-	map_free(&map);
-}
-
-/* A piece that is to be read again, in parts, is no end of its gap. */
-static void
-read_again(void **state)
-{
-	struct map map = fresh();
-	struct gaps g;
-	struct gap gap;
-	struct seg s, again;
-
-	(void)state;
-	gaps_begin(&g, 4);
-	mark(&map, 0, 64, UNTRIMMED);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
-	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
-	assert_int_equal(gaps_give(&g, &gap, &s, false, false), 0);
-	assert_true(gaps_take(&g, LEAST, MOST, &gap, &again));
-	assert_int_equal(again.off + again.len, s.off + s.len);
-	assert_int_equal(again.len, LEAST);
-	assert_int_equal(gaps_give(&g, &gap, &again, false, true), 0);
-	assert_false(gaps_take(&g, LEAST, MOST, &gap, &s));
-	gaps_end(&g);
-	map_free(&map);
+	trial_begin(&t, 700, &bad, 1);
+	assert_int_equal(map_set(&t.map, 0, 300, FINISHED), 0);
+	work_off(&t, (struct gaps_fill){ .bad = false }, UINT64_MAX);
+	assert_true(map_all(&t.map, 300, 212, BAD));
+	assert_true(map_all(&t.map, 512, 188, FINISHED));
+	trial_end(&t);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(largest_first),
-		cmocka_unit_test(beside_what_is_put_off),
-		cmocka_unit_test(small_ones_at_once),
-		cmocka_unit_test(whole_ones),
-		cmocka_unit_test(up_to_an_error),
-		cmocka_unit_test(between_bad_ends),
-		cmocka_unit_test(gives_a_dead_one_up),
-		cmocka_unit_test(tries_elsewhere),
-		cmocka_unit_test(tries_each),
-		cmocka_unit_test(trimmed_ones),
-		cmocka_unit_test(read_again),
+		cmocka_unit_test(finds_what_is_bad),
+		cmocka_unit_test(giant_waits),
+		cmocka_unit_test(learns_jumps),
+		cmocka_unit_test(leaves_patterns_out),
+		cmocka_unit_test(heals),
+		cmocka_unit_test(by_words),
+		cmocka_unit_test(retries_blocks),
+		cmocka_unit_test(side_by_side),
+		cmocka_unit_test(left_behind),
+		cmocka_unit_test(slow_is_left),
+		cmocka_unit_test(two_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
