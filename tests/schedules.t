@@ -216,6 +216,6 @@ it "finds a buffer that is used while it is digested" \
 it "finds a map that does not wait for writes under way" \
     finds src/rescue/mapsaver.c '/transfer_await(job);/d' '0 55 103' loses bpt=1 map=map mapinterval=1
 it "finds a lock that is not taken" \
-    finds src/map/map.c '/^map_cursor/,/^}/s/pthread_mutex_lock(&map->lock);//' 0 copies bpt=4 map=map mapinterval=1
+    finds src/map/map.c '/^copy_all/,/^}/s/pthread_mutex_lock(&map->lock);//' 0 copies bpt=4 map=map mapinterval=1
 it "finds a map that forgets what failed before" \
     finds src/copy/transfer.c 's/job->doubt = true;/;/' '0 55 103' loses bpt=4 map=map mapinterval=1

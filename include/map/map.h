@@ -59,8 +59,6 @@ struct map {			/* m: lock; I: set by map_init, then const */
 	bool		 ready;	/* I: there is a lock to destroy */
 	uint64_t	 cursor;	/* m: claims continue from here */
 	enum seg_status	 from;	/* m: what is claimed now */
-	bool		 backwards;	/* m: claims end at the cursor */
-	uint64_t	 skip;	/* m: bytes to skip after an error */
 };
 
 struct map_totals {		/* bytes, unless it says ranges */
@@ -83,24 +81,8 @@ void map_free(struct map *);
 /* Move a map that no thread is using; "from" is left with nothing to free. */
 void map_take(struct map *, struct map *from);
 
-/*
- * Begin a pass over everything of one status: from the first byte, or backwards
- * from the last.
- */
-void map_pass(struct map *, enum seg_status from, bool backwards);
-
-/*
- * The position of the pass: it has dealt with everything before it, in its
- * direction.  map_begin_at sets it; a position outside the map is ignored.
- */
-uint64_t map_cursor(struct map *);
-void map_begin_at(struct map *, uint64_t off);
-
-/*
- * A segment has got its status back.  If that is the status of the pass, which
- * may be past it already, the pass will come to it again.
- */
-void map_back(struct map *, const struct seg *);
+/* Begin a pass over everything of one status, from the first byte. */
+void map_pass(struct map *, enum seg_status from);
 
 /* From now on a claim takes at most that many bytes (> 0). */
 void map_pieces(struct map *, uint64_t chunk);
@@ -111,22 +93,6 @@ int map_set(struct map *, uint64_t off, uint64_t len, enum seg_status);
 /* The same for those parts of the range that have the status "from". */
 int map_change(struct map *, uint64_t off, uint64_t len, enum seg_status from,
     enum seg_status to);
-
-/*
- * After an error in a piece: skip, in this pass, some of what follows it in the
- * direction of the pass.  That is "least" bytes the first time, and twice as
- * many with each further error, up to "most".
- */
-void map_skip(struct map *, const struct seg *, uint64_t least, uint64_t most);
-
-/* The same, but skip to a place. */
-void map_skip_to(struct map *, uint64_t off);
-
-/* The same, but skip the rest of the gap that the piece was part of. */
-void map_leave(struct map *, const struct seg *);
-
-/* After a good read: the next skip is "least" bytes again. */
-void map_go_on(struct map *);
 
 /*
  * Copy all segments, in order; claimed ones have the status they had before,
@@ -151,7 +117,7 @@ int map_claim_all(struct map *, struct seg *got);
 int map_claim(struct map *, struct seg *got);
 
 /*
- * The segment of which a forward pass would claim the next piece.  Returns
+ * The segment of which a pass would claim the next piece.  Returns
  * false when nothing is left.
  */
 bool map_peek(struct map *, struct seg *next);
@@ -161,13 +127,6 @@ bool map_peek(struct map *, struct seg *next);
  * long it is.  Returns what map_claim does.
  */
 int map_claim_to(struct map *, uint64_t end, bool whole, struct seg *got);
-
-/*
- * Claim the next piece of a forward pass if it adjoins "at", but nothing from
- * byte "end" on.  Returns what map_claim does.
- */
-int map_claim_on(struct map *, const struct seg *at, uint64_t end,
-    struct seg *got);
 
 /*
  * Set the status of the claimed parts of a range; parts that were settled

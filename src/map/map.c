@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "leaves.h"
 
 /*
@@ -302,7 +301,7 @@ map_take(struct map *map, struct map *from)
 
 /* What is left for the pass from its cursor on, as one segment. */
 static bool
-next_forwards(const struct map *map, struct seg *got)
+map_ahead(const struct map *map, struct seg *got)
 {
 	struct place p = leaves_find(map, map->cursor);
 
@@ -318,47 +317,18 @@ next_forwards(const struct map *map, struct seg *got)
 	return true;
 }
 
-static bool
-next_backwards(const struct map *map, struct seg *got)
-{
-	struct place p = leaves_find(map, map->cursor);
-
-	if (at_end(map, p) || begin_of(map, p) >= map->cursor) {
-		if (is_first(p))	/* or there are none */
-			return false;
-		p = before(map, p);
-	}
-	while (status_of(map, p) != map->from) {
-		if (is_first(p))
-			return false;
-		p = before(map, p);
-	}
-	*got = seg_at(map, p);
-	if (got->off + got->len > map->cursor)
-		got->len = map->cursor - got->off;
-	return true;
-}
-
 /* Cut a claim at the boundaries of pieces. */
 static void
 to_piece(const struct map *map, struct seg *got)
 {
-	uint64_t end = got->off + got->len, want;
+	uint64_t want = map->chunk -
+	    (got->off % map->chunk + map->phase) % map->chunk;
 
-	if (map->backwards) {
-		want = (end % map->chunk + map->phase) % map->chunk;
-		want = want == 0 ? map->chunk : want;
-		if (want < got->len)
-			*got = (struct seg){ end - want, want, got->status };
-	} else {
-		want = map->chunk -
-		    (got->off % map->chunk + map->phase) % map->chunk;
-		if (want < got->len)
-			got->len = want;
-	}
+	if (want < got->len)
+		got->len = want;
 }
 
-/* Claim what next_forwards or next_backwards has found; as map_claim_to. */
+/* Claim what map_ahead has found; as map_claim_to. */
 static int
 map_take_segment(struct map *map, struct seg *got, uint64_t limit, bool whole)
 {
@@ -369,7 +339,7 @@ map_take_segment(struct map *map, struct seg *got, uint64_t limit, bool whole)
 	if (!whole)
 		to_piece(map, got);
 	leaves_change(map, got->off, got->len, map->from, CLAIMED);
-	map->cursor = map->backwards ? got->off : got->off + got->len;
+	map->cursor = got->off + got->len;
 	got->status = CLAIMED;
 	return 1;
 }
@@ -380,8 +350,7 @@ map_claim_next(struct map *map, struct seg *got, uint64_t limit, bool whole)
 	int claimed = 0;
 
 	pthread_mutex_lock(&map->lock);
-	if (map->backwards ? next_backwards(map, got) :
-	    next_forwards(map, got))
+	if (map_ahead(map, got))
 		claimed = map_take_segment(map, got, limit, whole);
 	pthread_mutex_unlock(&map->lock);
 	return claimed;
@@ -405,74 +374,23 @@ map_claim_to(struct map *map, uint64_t end, bool whole, struct seg *got)
 	return map_claim_next(map, got, end, whole);
 }
 
-int
-map_claim_on(struct map *map, const struct seg *at, uint64_t end,
-    struct seg *got)
-{
-	int claimed = 0;
-
-	pthread_mutex_lock(&map->lock);
-	if (!map->backwards && next_forwards(map, got) &&
-	    got->off == at->off + at->len && got->off < end)
-		claimed = map_take_segment(map, got, end, false);
-	pthread_mutex_unlock(&map->lock);
-	return claimed;
-}
-
 bool
 map_peek(struct map *map, struct seg *next)
 {
 	bool found;
 
 	pthread_mutex_lock(&map->lock);
-	found = next_forwards(map, next);
+	found = map_ahead(map, next);
 	pthread_mutex_unlock(&map->lock);
 	return found;
 }
 
 void
-map_pass(struct map *map, enum seg_status from, bool backwards)
+map_pass(struct map *map, enum seg_status from)
 {
 	pthread_mutex_lock(&map->lock);
 	map->from = from;
-	map->backwards = backwards;
-	map->cursor = backwards ? UINT64_MAX : 0;
-	map->skip = 0;
-	pthread_mutex_unlock(&map->lock);
-}
-
-uint64_t
-map_cursor(struct map *map)
-{
-	uint64_t at;
-
-	pthread_mutex_lock(&map->lock);
-	at = map->cursor < map->length ? map->cursor : map->length;
-	pthread_mutex_unlock(&map->lock);
-	return at;
-}
-
-void
-map_begin_at(struct map *map, uint64_t off)
-{
-	pthread_mutex_lock(&map->lock);
-	if (off > 0 && off < map->length)
-		map->cursor = off;
-	pthread_mutex_unlock(&map->lock);
-}
-
-void
-map_back(struct map *map, const struct seg *s)
-{
-	uint64_t end = s->off + s->len;
-
-	pthread_mutex_lock(&map->lock);
-	if (s->status != map->from)
-		;
-	else if (map->backwards && map->cursor < end)
-		map->cursor = end;
-	else if (!map->backwards && map->cursor > s->off)
-		map->cursor = s->off;
+	map->cursor = 0;
 	pthread_mutex_unlock(&map->lock);
 }
 
@@ -512,68 +430,6 @@ map_change(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
     enum seg_status to)
 {
 	return map_set_range(map, off, len, from, to);
-}
-
-/* The end of the gap that begins after "at", in the direction of the pass. */
-static uint64_t
-gap_end(const struct map *map, const struct seg *at)
-{
-	uint64_t off = map->backwards ? at->off : at->off + at->len;
-	struct place p = leaves_find(map, off);
-
-	if (map->backwards && begin_of(map, p) == off && !is_first(p))
-		p = before(map, p);
-	if (at_end(map, p) || status_of(map, p) != map->from)
-		return off;
-	return map->backwards ? begin_of(map, p) : begin_of(map, next(map, p));
-}
-
-/* Advance the cursor; it never goes back. */
-static void
-map_move_cursor(struct map *map, uint64_t to)
-{
-	if (map->backwards ? to < map->cursor : to > map->cursor)
-		map->cursor = to;
-}
-
-void
-map_skip(struct map *map, const struct seg *at, uint64_t least, uint64_t most)
-{
-	pthread_mutex_lock(&map->lock);
-	map->skip = map->skip == 0 ? least : map->skip * 2;
-	if (map->skip > most)
-		map->skip = most;
-	map->skip = round_up(map->skip, map->chunk);	/* whole blocks */
-	if (!map->backwards)
-		map_move_cursor(map, at->off + at->len + map->skip);
-	else
-		map_move_cursor(map, at->off > map->skip ? at->off - map->skip :
-		    0);
-	pthread_mutex_unlock(&map->lock);
-}
-
-void
-map_skip_to(struct map *map, uint64_t off)
-{
-	pthread_mutex_lock(&map->lock);
-	map_move_cursor(map, off);
-	pthread_mutex_unlock(&map->lock);
-}
-
-void
-map_leave(struct map *map, const struct seg *at)
-{
-	pthread_mutex_lock(&map->lock);
-	map_move_cursor(map, gap_end(map, at));
-	pthread_mutex_unlock(&map->lock);
-}
-
-void
-map_go_on(struct map *map)
-{
-	pthread_mutex_lock(&map->lock);
-	map->skip = 0;
-	pthread_mutex_unlock(&map->lock);
 }
 
 /* Whether a status means untried, but to be read later. */

@@ -162,7 +162,7 @@ run_pass(struct job *job, const struct pass *pass, enum phase phase)
 	if (job->stop || pass_too_many(job))
 		return;
 	pass_enter(r, pass);
-	map_pass(&job->map, pass->from, false);
+	map_pass(&job->map, pass->from);
 	if (phase != PHASE_FILLING && gaps_fill(&r->gaps, &what) != 0)
 		transfer_fail_map(job);
 	workers_run(job, &task);

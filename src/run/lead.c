@@ -127,9 +127,9 @@ step_clear(struct job *job)
 
 	if (!map_next(&job->map, 0, STALE, &any))
 		return;
-	map_pass(&job->map, STALE, false);
+	map_pass(&job->map, STALE);
 	workers_run(job, &clearing);
-	map_pass(&job->map, UNTRIED, false);
+	map_pass(&job->map, UNTRIED);
 }
 
 static void

@@ -105,7 +105,7 @@ claimed_counts_as_what_it_was(void **state)
 	for (i = 0; i < 4; i++) {
 		assert_int_equal(map_init(&map, 20, 10, 0), 0);
 		assert_int_equal(map_set(&map, 0, 20, was[i]), 0);
-		map_pass(&map, was[i], false);
+		map_pass(&map, was[i]);
 		claims(&map, 0, 10);
 		t = map_totals(&map);
 		assert_int_equal(t.untried, was[i] == UNTRIED ? 20 : 0);
@@ -372,6 +372,7 @@ static void
 tells_the_status_of_a_byte(void **state)
 {
 	struct map map;
+	struct seg got;
 
 	(void)state;
 	assert_int_equal(map_init(&map, SIZE, 10, 0), 0);
@@ -388,94 +389,9 @@ tells_the_status_of_a_byte(void **state)
 	assert_true(map_all(&map, 150, SIZE - 150, UNTRIED));
 	assert_false(map_all(&map, 150, SIZE - 149, UNTRIED));
 	assert_false(map_all(&map, SIZE, 1, FINISHED));
-	map_free(&map);
-}
-
-static void
-gives_from_the_end_backwards(void **state)
-{
-	struct map map;
-
-	(void)state;
-	assert_int_equal(map_init(&map, 95, 10, 0), 0);
-	map_pass(&map, UNTRIED, true);
-	claims(&map, 90, 5);
-	claims(&map, 80, 10);
-	assert_int_equal(map_set(&map, 40, 30, FINISHED), 0);
-	claims(&map, 70, 10);
-	claims(&map, 30, 10);
-	map_free(&map);
-}
-
-/* A pass goes on where it stood; what is no place in it does not count. */
-static void
-begins_where_a_pass_stood(void **state)
-{
-	struct map map;
-
-	(void)state;
-	assert_int_equal(map_init(&map, 95, 10, 0), 0);
-	map_pass(&map, UNTRIED, true);
-	map_begin_at(&map, 0);
-	map_begin_at(&map, 95);
-	claims(&map, 90, 5);
-	map_begin_at(&map, 50);
-	claims(&map, 40, 10);
-	map_pass(&map, UNTRIED, false);
-	map_begin_at(&map, 94);
-	map_begin_at(&map, 20);
-	assert_int_equal(map_cursor(&map), 20);
-	claims(&map, 20, 10);
-	map_free(&map);
-}
-
-/* Twice as much is left out after each error, up to the most. */
-static void
-leaves_out_more_and_more(void **state)
-{
-	static const uint64_t at[] = { 0, 20, 50, 100, 150 };
-	struct seg got;
-	struct map map;
-	size_t i;
-
-	(void)state;
-	assert_int_equal(map_init(&map, SIZE, 10, 0), 0);
-	map_pass(&map, UNTRIED, false);
-	for (i = 0; i < 5; i++) {
-		assert_int_equal(map_claim(&map, &got), 1);
-		assert_int_equal(got.off, at[i]);
-		map_skip(&map, &got, 10, 40);
-	}
-	map_go_on(&map);
-	claims(&map, 200, 10);
-	got = (struct seg){ 200, 10, CLAIMED };
-	map_skip(&map, &got, 10, 40);
-	claims(&map, 220, 10);
-	map_pass(&map, UNTRIED, true);
-	got = (struct seg){ 990, 10, CLAIMED };
-	map_skip(&map, &got, 10, 40);
-	claims(&map, 970, 10);
-	map_free(&map);
-}
-
-/* In either direction, as far as the next segment that is otherwise. */
-static void
-leaves_the_rest_of_a_gap(void **state)
-{
-	struct seg got;
-	struct map map;
-
-	(void)state;
-	assert_int_equal(map_init(&map, 200, 10, 0), 0);
-	assert_int_equal(map_set(&map, 80, 10, BAD), 0);
-	assert_int_equal(map_claim(&map, &got), 1);
-	map_leave(&map, &got);
-	claims(&map, 90, 10);
-	map_pass(&map, UNTRIED, true);
-	assert_int_equal(map_claim(&map, &got), 1);
-	assert_int_equal(got.off, 190);
-	map_leave(&map, &got);
-	claims(&map, 70, 10);
+	assert_false(map_here(&map, SIZE, &got));
+	assert_true(map_here(&map, SIZE - 1, &got));
+	assert_int_equal(got.len, 1);
 	map_free(&map);
 }
 
@@ -503,7 +419,7 @@ stays_quick_with_a_million_ranges(void **state)
 	assert_int_equal(map_totals(&map).untried, n);
 	assert_true(most < few);
 	assert_true(map.moved / n < 300);
-	map_pass(&map, UNTRIED, true);
+	map_pass(&map, UNTRIED);
 	before = map.moved;
 	for (i = 0; i < n; i++) {
 		assert_int_equal(map_claim(&map, &got), 1);
@@ -511,7 +427,7 @@ stays_quick_with_a_million_ranges(void **state)
 		    FINISHED), 0);
 	}
 	assert_true((map.moved - before) / n < 300);
-	map_pass(&map, BAD, false);
+	map_pass(&map, BAD);
 	while (map_claim(&map, &got) == 1)
 		assert_int_equal(map_settle(&map, got.off, got.len,
 		    FINISHED), 0);
@@ -618,117 +534,6 @@ claims_up_to_a_border(void **state)
 	map_free(&map);
 }
 
-static void
-claims_what_follows(void **state)
-{
-	struct seg got, at;
-	struct map map;
-
-	(void)state;
-	assert_int_equal(map_init(&map, SIZE, 100, 0), 0);
-	assert_int_equal(map_claim(&map, &at), 1);
-	assert_int_equal(map_claim_on(&map, &at, 150, &got), 1);
-	assert_int_equal(got.off, 100);
-	assert_int_equal(got.len, 50);
-	sound(&map);
-	assert_int_equal(map_claim_on(&map, &at, 300, &got), 0);
-	at.len += 50;
-	assert_int_equal(map_claim_on(&map, &at, 150, &got), 0);
-	assert_int_equal(map_set(&map, 200, 100, FINISHED), 0);
-	assert_int_equal(map_claim_on(&map, &at, 1000, &got), 1);
-	assert_int_equal(got.len, 50);
-	at.len += 50;
-	assert_int_equal(map_claim_on(&map, &at, 1000, &got), 0);
-	assert_int_equal(map_claim(&map, &got), 1);
-	assert_int_equal(got.off, 300);
-	map_pass(&map, UNTRIED, true);
-	at = (struct seg){ 800, 100, CLAIMED };
-	assert_int_equal(map_claim_on(&map, &at, 1000, &got), 0);
-	map_free(&map);
-}
-
-/* What is put back behind a pass is come to again, in either direction. */
-static void
-comes_back_to_what_is_put_back(void **state)
-{
-	static const struct {
-		bool		 backwards;
-		uint64_t	 cursor;
-		struct seg	 back;
-		uint64_t	 then;
-	} rows[] = {
-		{ false, 2048, { 1024, 512, UNTRIED }, 1024 },
-		{ false, 2048, { 2048, 512, UNTRIED }, 2048 },
-		{ false, 2048, { 3072, 512, UNTRIED }, 2048 },
-		{ false, 2048, { 1024, 512, BAD }, 2048 },
-		{ true, 2048, { 1024, 512, UNTRIED }, 2048 },
-		{ true, 2048, { 1536, 512, UNTRIED }, 2048 },
-		{ true, 2048, { 2048, 512, UNTRIED }, 2560 },
-		{ true, 2048, { 2048, 512, BAD }, 2048 },
-	};
-	struct map map;
-	size_t i;
-
-	(void)state;
-	assert_int_equal(map_init(&map, 8192, 512, 0), 0);
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		map_pass(&map, UNTRIED, rows[i].backwards);
-		map_begin_at(&map, rows[i].cursor);
-		map_back(&map, &rows[i].back);
-		assert_int_equal(map_cursor(&map), rows[i].then);
-	}
-	map_free(&map);
-}
-
-/* A gap that is left ends where another status begins, or the map does. */
-static void
-leaves_gaps_at_both_ends(void **state)
-{
-	static const struct {
-		bool		 backwards;
-		struct seg	 at;
-		uint64_t	 then;
-	} rows[] = {
-		{ false, { 1024, 512, CLAIMED }, 4096 },
-		{ false, { 3584, 512, CLAIMED }, 4096 },
-		{ false, { 5120, 512, CLAIMED }, 8192 },
-		{ false, { 7680, 512, CLAIMED }, 8192 },
-		{ true, { 7680, 512, CLAIMED }, 5120 },
-		{ true, { 5120, 512, CLAIMED }, 5120 },
-		{ true, { 1024, 512, CLAIMED }, 0 },
-		{ true, { 0, 512, CLAIMED }, 0 },
-		{ true, { 4608, 512, CLAIMED }, 4608 },
-	};
-	struct map map;
-	struct seg got;
-	size_t i;
-
-	(void)state;
-	assert_int_equal(map_init(&map, 8192, 512, 0), 0);
-	assert_int_equal(map_set(&map, 4096, 1024, BAD), 0);
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		map_pass(&map, UNTRIED, rows[i].backwards);
-		map_leave(&map, &rows[i].at);
-		if (map_cursor(&map) != rows[i].then)
-			fail_msg("%zu: %llu", i,
-			    (unsigned long long)map_cursor(&map));
-	}
-	map_pass(&map, UNTRIED, true);
-	map_begin_at(&map, 2048);
-	map_skip(&map, &(struct seg){ 1024, 512, BAD }, 512, 4096);
-	assert_int_equal(map_cursor(&map), 512);
-	map_skip(&map, &(struct seg){ 512, 512, BAD }, 512, 4096);
-	assert_int_equal(map_cursor(&map), 0);		/* not beyond it */
-	assert_false(map_here(&map, 8192, &got));
-	assert_true(map_here(&map, 8191, &got));
-	assert_int_equal(got.len, 1);
-	map_free(&map);
-	assert_int_equal(map_init(&map, 0, 512, 0), 0);
-	map_pass(&map, UNTRIED, true);
-	assert_int_equal(map_claim(&map, &got), 0);
-	map_free(&map);
-}
-
 /* To others what is put off is untried, whichever way it is. */
 static void
 hides_what_is_put_off(void **state)
@@ -760,7 +565,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_each_piece_once),
 		cmocka_unit_test(claims_up_to_a_border),
-		cmocka_unit_test(claims_what_follows),
 		cmocka_unit_test(aligns_the_ends_of_claims),
 		cmocka_unit_test(has_nothing_to_give_when_empty),
 		cmocka_unit_test(joins_what_is_alike),
@@ -773,15 +577,9 @@ main(void)
 		cmocka_unit_test(agrees_with_an_array),
 		cmocka_unit_test(agrees_with_a_large_array),
 		cmocka_unit_test(tells_the_status_of_a_byte),
-		cmocka_unit_test(gives_from_the_end_backwards),
-		cmocka_unit_test(begins_where_a_pass_stood),
-		cmocka_unit_test(leaves_out_more_and_more),
-		cmocka_unit_test(leaves_the_rest_of_a_gap),
 		cmocka_unit_test(stays_quick_with_a_million_ranges),
 		cmocka_unit_test(needs_few_leaves_for_few_ranges),
 		cmocka_unit_test(gives_each_byte_to_one_thread),
-		cmocka_unit_test(comes_back_to_what_is_put_back),
-		cmocka_unit_test(leaves_gaps_at_both_ends),
 		cmocka_unit_test(hides_what_is_put_off),
 	};
 

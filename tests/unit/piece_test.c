@@ -165,7 +165,7 @@ begin(void)
 	pthread_mutex_init(&job.first, NULL);
 	pthread_mutex_init(&job.order, NULL);
 	assert_int_equal(map_init(&job.map, LENGTH, CHUNK, 0), 0);
-	map_pass(&job.map, UNTRIED, false);
+	map_pass(&job.map, UNTRIED);
 	assert_int_equal(junk_begin(&job.junk, true), 0);
 	*w = (struct worker){ .job = &job, .buf = aligned_alloc(4096, p.room) };
 	assert_int_equal(lane_attach(&w->src, p.src, 0, -1), 0);
@@ -535,7 +535,7 @@ is_cleared(void **state)
 			w = begin();
 			assert_int_equal(map_set(&job.map, CHUNK, 4 * CHUNK,
 			    OUTSIDE), 0);
-			map_pass(&job.map, OUTSIDE, false);
+			map_pass(&job.map, OUTSIDE);
 			job.stop = k == 2;
 			if (k == 3)
 				rate_set(&job.rate, 1);
@@ -563,7 +563,7 @@ is_cleared(void **state)
 		w->zeros = CHUNK;
 		assert_int_equal(map_set(&job.map, CHUNK, 4 * CHUNK, OUTSIDE),
 		    0);
-		map_pass(&job.map, OUTSIDE, false);
+		map_pass(&job.map, OUTSIDE);
 		while (sparse_clear(w))
 			continue;
 		assert_true((end.zeros == 1) == (k == 1 || k == 2));
@@ -575,7 +575,7 @@ is_cleared(void **state)
 		w = begin();
 		assert_int_equal(map_set(&job.map, CHUNK, 4 * CHUNK, OUTSIDE),
 		    0);
-		map_pass(&job.map, OUTSIDE, false);
+		map_pass(&job.map, OUTSIDE);
 		poor_after(i);
 		while (sparse_clear(w))
 			continue;
