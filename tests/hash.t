@@ -326,6 +326,47 @@ lost_too()
 	    says '^pardd: the md5 is NOT as expected$'
 }
 it "tells that blocks are lost before what is expected" lost_too
+# listed STATUS ALG LINE: of a file with that line
+listed()
+{
+	printf '%b' "$3" >sums && exits "$1" "$pardd" if=./src of=dst expect=@sums || fail "with $3" || return
+	[[ $1 != 0 ]] || says "^pardd: the $2 is as expected$"
+}
+# All that writes such lines; the name may have a directory, a size, or blanks.
+from_file()
+{
+	local md5 sha sha512 other
+	"$blocks" make src $bytes && "$blocks" make 'a 12 src' 1000 2 && md5=$(digest md5 src) && sha=$(digest sha256 src) &&
+	    sha512=$(digest sha512 src) && other=$(digest sha256 'a 12 src') &&
+	    listed 0 sha256 "$other  other\n$sha  src\n" && listed 0 sha256 "$sha *x/src\r\n" && listed 0 md5 "$md5  src" &&
+	    listed 0 sha256 "SHA256 (src) = ${sha^^}\n" && listed 0 sha512 "SHA2-512(./src)= $sha512\n" &&
+	    listed 0 sha256 "MD5Sum:\n $md5   3000 main/src\nSHA256:\n $sha 3000 main/src\n" &&
+	    listed 14 sha256 "$other  src\n" && sha256sum -- 'a 12 src' >sums && exits 0 "$pardd" if='a 12 src' of=dst expect=@sums &&
+	    cp src 'b\\c' && sha256sum -- 'b\\c' >sums && exits 0 "$pardd" if='b\\c' of=dst expect=@sums && [[ $(<sums) = \\* ]]
+}
+it "is content with the right one in a file of digests" from_file
+not_listed()
+{
+	local sha other
+	"$blocks" make src $bytes && sha=$(digest sha256 src) && other=$(digest sha256 /dev/null) && printf '%s  src\n' "$sha" >sums &&
+	    printf '%s\n' "$sha  source" "$sha 12src" "x$sha  src" "${sha}0  src" "SHA384 (src) = $sha" "SHA256 (src = $sha" \
+		"MD5 (src) = $sha" "# src: 12 bytes" "$sha" >bad && refused 'expect=@bad: it has no digest of src$' if=src of=dst expect=@bad &&
+	    refused 'has no name' of=dst expect=@sums <src && refused "it has no digest of sums" if=sums of=dst expect=@bad &&
+	    printf '%s  src\n' "$sha" "$other" >two && refused 'it has two different digests of src' if=src of=dst expect=@two &&
+	    refused 'it is no file of digests' if=src of=dst expect=@. && exits 52 "$pardd" if=src of=dst expect=@none &&
+	    mkfifo fifo && refused 'it is no file of digests' if=src of=dst expect=@fifo && [[ ! -e dst ]] &&
+	    head -c 100k /dev/urandom >junk && refused 'it has no digest' if=src of=dst expect=@junk
+}
+it "refuses a file that has none of the source, or two" not_listed
+signed()
+{
+	local sha
+	"$blocks" make src $bytes && sha=$(digest sha256 src) &&
+	    printf '%s\n' "$(digest sha256 /dev/null)  src" '-----BEGIN PGP SIGNED MESSAGE-----' 'Hash: SHA256' '' '- -- x' "$sha  src" \
+		'-----BEGIN PGP SIGNATURE-----' "$(digest sha256 /dev/null)  src" >sums &&
+	    exits 0 "$pardd" if=src of=dst expect=@sums && says '^pardd: note: the signature in sums is not checked$'
+}
+it "reads only what is signed, and says that this is not checked" signed
 for wrong in md5 md5: md5:12 "sha1:$(printf %032d 0)" "crc32:12345678" \
     "md5:$(printf %031dg 0)" "md5:$(printf %033d 0)" ":$(printf %032d 0)"; do
 	it "does not take expect=$wrong" usage "expect=$wrong" if=src of=dst \

@@ -158,6 +158,9 @@ struct opts {
 	unsigned	 bytes;		/* FLAG_ bits of numbers given in
 					 * bytes */
 	const char	*subject;	/* of --help, or NULL */
+	const char	*sums;		/* a signed file that "expect" is
+					 * from, or NULL */
+	char		 expected[144];	/* "expect", if it is from a file */
 	const char	*shell;		/* --completion= */
 	const char	*note_text[NOTES_MOST];	/* every note= */
 	unsigned	 notes;
@@ -212,6 +215,13 @@ opts_one_block(const struct opts *o, uint64_t bs)
  * the rest of the line is in *o even then.
  */
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
+
+/*
+ * If expect= names a file, look up the digest of the source there: o->expect
+ * becomes that.  Returns 0, or -1 with *f: STATUS_REFUSED where there is no
+ * digest of it, or not one alone.
+ */
+int sums_expect(struct opts *o, struct fault *f);
 
 /*
  * Whether a word of the command line is an operand whose value is not a file

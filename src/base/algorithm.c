@@ -48,7 +48,7 @@ algorithm_expect(const char *expect, unsigned *bits, struct fault *f)
 	a = algorithm_expected(expect);
 	if (expect[len] == '\0' || a == NULL)
 		return fault_set(f, STATUS_USAGE, "expect=%s: it takes "
-		    "ALG:HEX, with an algorithm of hash=", expect);
+		    "ALG:HEX, with an algorithm of hash=, or @FILE", expect);
 	digits = strspn(expect + len + 1, "0123456789abcdefABCDEF");
 	if (digits != 2 * a->size || expect[len + 1 + digits] != '\0')
 		return fault_set(f, STATUS_USAGE, "expect=%s: a digest of %s "

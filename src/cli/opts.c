@@ -829,5 +829,6 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 	o->looks = o->usedmap != NULL && o->output == NULL && o->check == 0;
 	if (o->check != 0 || o->looks)
 		o->output = ".";
-	return algorithm_expect(o->expect, &o->hash, f);
+	return sums_expect(o, f) != 0 ? -1 :
+	    algorithm_expect(o->expect, &o->hash, f);
 }

@@ -154,6 +154,9 @@ report_notes(const struct plan *p, bool begun)
 		print(stderr,
 		    "pardd: note: %s is mounted read-write on %s: what "
 		    "changes meanwhile may be copied in part", name, use.by);
+	if (p->opts->sums != NULL)
+		print(stderr, "pardd: note: the signature in %s is not checked",
+		    p->opts->sums);
 	if (p->opts->input == NULL && p->src->is.inherited &&
 	    p->src->is.device && isatty(STDIN_FILENO))
 		print(stderr,
