@@ -564,7 +564,8 @@ unpacker_close(struct unpacker *u)
 	if (u == NULL)
 		return;
 	pthread_mutex_lock(&u->lock);
-	u->over = u->stop = true;
+	u->over = true;
+	u->stop = true;
 	pthread_cond_broadcast(&u->work);
 	pthread_mutex_unlock(&u->lock);
 	for (i = 0; i < UNPACKERS_MOST; i++) {
