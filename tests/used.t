@@ -744,7 +744,7 @@ made_over()
 	ext4_image e4 && truncate -s 64M fat && mkfs.fat -F 32 fat >made &&
 	    dd if=fat of=e4 bs=512 count=1 conv=notrunc status=none && whole '' || return
 	ext4_image e4 && { printf 'LUKS\xba\xbe\0\1'; head -c 504 /dev/zero; } |
-	    dd of=e4 conv=notrunc status=none && whole 'not known' || return
+	    dd of=e4 conv=notrunc status=none && whole 'is encrypted, and stays so' || return
 	ext4_image e4 && loop e4 && { ! command -v pvcreate || pvcreate -qyff "$dev"; } >made 2>&1 &&
 	    losetup --detach "$dev" && { ! command -v pvcreate || whole 'group of LVM, or has no metadata'; }
 }

@@ -176,6 +176,27 @@ rescued()
 }
 it "reads the volumes in order, with used=meta" rescued
 
+# A bad block of a file is named with its volume; of a file in two pieces, too.
+damaged()
+{
+	local at first count name start
+	truncate -s 160M disk && group disk && on_pv disk && carry out root img && off_pv disk || return
+	at=$(debugfs -R 'blocks "/c/large 7"' img 2>/dev/null | awk '{ print $(NF - 9) }') &&
+	    at=$((at * $(dumpe2fs -h img 2>/dev/null | awk '/^Block size/ { print $3 }'))) || return
+	while read -r first count name start; do
+		if [[ $name = root && -n $start ]] && ((at >= start << 20 && at < (start + count) << 20)); then
+			at=$((pe + (first << 20) + at - (start << 20)))
+			break
+		fi
+	done <extents
+	rm -f copy map
+	exits 100 with_faults "on=$PWD/disk op=read at=$at+1024 fail=EIO" "$pardd" if=disk of=copy map=map \
+	    used=meta json=json && says '^    vg0/root: /c/large 7$' &&
+	    jq -es 'last.damage[0] | .files_hit == ["vg0/root: /c/large 7"] and .files_all' json >/dev/null ||
+	    fail "$(<err)"
+}
+it "names a damaged file with its volume" damaged
+
 # number FILE AT BYTES VALUE: in little endian
 number()
 {

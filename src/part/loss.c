@@ -8,6 +8,7 @@
 #include "used_survey.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
@@ -69,28 +70,6 @@ read_back(void *arg, uint64_t off, void *buf, size_t len)
 	return 0;
 }
 
-static void
-loss_sum_up(struct damage_area *a, const struct scene *s,
-    const struct fs_map *m)
-{
-	uint64_t off, end, free_bytes, meta;
-	struct seg *seg;
-	size_t n = map_copy(s->map, &seg), i;
-
-	for (i = 0; i < n; i++) {
-		off = MAX(seg[i].off, s->base);
-		end = MIN(seg[i].off + seg[i].len, s->base + a->len);
-		if (off >= end || !loss_is(seg[i].status))
-			continue;
-		free_bytes = fs_among(&m->free, off - s->base, end - s->base);
-		meta = fs_among(&m->meta, off - s->base, end - s->base);
-		a->loss.free += free_bytes;
-		a->loss.structures += meta;
-		a->loss.files += end - off - free_bytes - meta;
-	}
-	free(seg);
-}
-
 /* The lost ranges of an area, in bytes of it; the caller frees them. */
 static struct fs_extents
 loss_ranges(const struct damage_area *a, const struct scene *s)
@@ -112,18 +91,166 @@ loss_ranges(const struct damage_area *a, const struct scene *s)
 	return lost;
 }
 
+/* What is lost of a file system, or of a volume. */
+struct wreck {
+	struct damage_area *area;
+	struct scene *scene;
+	const struct fs_source *source;
+	struct fs_extents lost;
+	const char *volume;	/* "vg0/root"; or NULL */
+};
+
+struct stratum {		/* a volume, in pieces, */
+	const struct fs_source *below;	/* of what is read so */
+	const struct fs_volume *v;
+};
+
+/* For fs_map_read. */
+static int
+loss_read_volume(void *arg, uint64_t off, void *buf, size_t len)
+{
+	const struct stratum *t = arg;
+	unsigned char *to = buf;
+	uint64_t n;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < t->v->n && len > 0 && err == 0; i++) {
+		const struct fs_piece *p = &t->v->piece[i];
+
+		if (off - p->at >= p->len)
+			continue;
+		n = MIN(p->at + p->len - off, (uint64_t)len);
+		err = t->below->read(t->below->arg, p->off + off - p->at, to,
+		    (size_t)n);
+		off += n;
+		to += n;
+		len -= (size_t)n;
+	}
+	return err;
+}
+
+/* The lost ranges of a volume; the caller frees them. */
+static struct fs_extents
+loss_of_volume(const struct fs_extents *lost, const struct fs_volume *v)
+{
+	struct fs_extents to = { .n = 0 };
+	uint64_t off, end;
+	size_t i, k;
+
+	to.at = calloc(lost->n + v->n + 1, sizeof(*to.at));
+	for (i = 0; i < v->n && to.at != NULL; i++)
+		for (k = 0; k < lost->n; k++) {
+			off = MAX(lost->at[k].off, v->piece[i].off);
+			end = MIN(lost->at[k].off + lost->at[k].len,
+			    v->piece[i].off + v->piece[i].len);
+			if (off < end)
+				to.at[to.n++] = (struct fs_extent){
+					.off = off - v->piece[i].off +
+					    v->piece[i].at, .len = end - off };
+		}
+	return to;
+}
+
+/* Add names of files, with that of their volume. */
+static void
+loss_add_names(struct damage_area *a, const struct wreck *w,
+    struct fs_names *names)
+{
+	char *name;
+	size_t i;
+
+	a->files.more |= names->more || !names->known;
+	for (i = 0; i < names->n; i++) {
+		name = names->name[i];
+		if (a->files.n == FS_NAMES_MOST || (w->volume != NULL &&
+		    asprintf(&name, "%s: %s", w->volume, names->name[i]) < 0)) {
+			a->files.more = true;
+			return;
+		}
+		if (name == names->name[i])
+			names->name[i] = NULL;
+		a->files.name[a->files.n++] = name;
+	}
+}
+
 /* Find names, within limits, because there is a command that finds them too. */
 static void
-loss_name_files(struct damage_area *a, struct scene *s,
-    const struct fs_source *source, const char *type)
+loss_name_files(struct wreck *w, const char *type)
 {
-	struct fs_extents lost = loss_ranges(a, s);
+	struct damage_area *a = w->area;
+	struct fs_names names = { .n = 0 };
 
-	s->until = clock_seconds() + SEARCH;
-	if (lost.n > 0 && fs_names_read(type, source, &lost, &a->files) != 0)
-		fs_names_free(&a->files);
-	s->until = 0;
-	free(lost.at);
+	if (a->files.name == NULL)
+		a->files.name = calloc(FS_NAMES_MOST, sizeof(*a->files.name));
+	w->scene->until = clock_seconds() + SEARCH;
+	if (a->files.name == NULL || fs_names_read(type, w->source, &w->lost,
+	    &names) != 0)
+		a->files.more = true;
+	else
+		loss_add_names(a, w, &names);
+	w->scene->until = 0;
+	a->files.known |= names.known;
+	fs_names_free(&names);
+}
+
+/* Sort lost ranges by what they were, those of a volume once more. */
+static void
+loss_sum_up(struct wreck *w, const struct fs_map *m)
+{
+	struct loss *l = &w->area->loss;
+	const struct fs_extent *e = w->lost.at, *end = e + w->lost.n;
+	uint64_t free_bytes, meta;
+
+	for (; e < end; e++) {
+		free_bytes = fs_among(&m->free, e->off, e->off + e->len);
+		meta = fs_among(&m->meta, e->off, e->off + e->len);
+		l->free += free_bytes;
+		l->structures += meta;
+		l->files += (w->volume == NULL ? e->len : 0) - free_bytes -
+		    meta;
+	}
+	if (w->volume == NULL || m->state != FS_CLEAN)
+		l->state = m->state;
+}
+
+/* Sort what is lost of one; then of its volumes. */
+static void
+loss_sort_one(struct wreck *w, const char *type, unsigned levels)
+{
+	unsigned how = FS_ORDER | FS_META | FS_TABLES;
+	struct fs_map m;
+	size_t i;
+
+	if (w->source->length >> 30 < DEEP_GIB)
+		how |= FS_DEEP;
+	/* a superblock of an earlier file system may be left */
+	if (fs_map_read(type, w->source, how, &m) != 0 ||
+	    m.state == FS_UNKNOWN || m.type[0] == '\0') {
+		w->area->files.more = true;
+		fs_map_free(&m);
+		return;
+	}
+	w->area->loss.known = true;
+	loss_sum_up(w, &m);
+	if (m.volumes == 0 && w->lost.n > 0)
+		loss_name_files(w, m.type);
+	for (i = 0; i < m.volumes; i++) {
+		struct stratum t = { w->source, &m.volume[i] };
+		struct fs_source source = { .read = loss_read_volume,
+			.arg = &t, .length = t.v->length };
+		struct wreck in = { .area = w->area, .scene = w->scene,
+			.source = &source,
+			.lost = loss_of_volume(&w->lost, t.v),
+			.volume = t.v->name };
+
+		if (in.lost.n > 0 && t.v->reason[0] == '\0' && levels > 0)
+			loss_sort_one(&in, "", levels - 1);
+		else
+			w->area->files.more |= in.lost.n > 0;
+		free(in.lost.at);
+	}
+	fs_map_free(&m);
 }
 
 static void
@@ -131,20 +258,11 @@ loss_sort_areas(struct damage_area *a, struct scene *s)
 {
 	struct fs_source source = { .read = read_back, .arg = s,
 		.length = a->len };
-	unsigned how = FS_ORDER | FS_META | FS_TABLES;
-	struct fs_map m;
+	struct wreck w = { .area = a, .scene = s, .source = &source,
+		.lost = loss_ranges(a, s) };
 
-	if (a->len >> 30 < DEEP_GIB)
-		how |= FS_DEEP;
-	/* a superblock of an earlier file system may be left */
-	if (fs_map_read(a->type, &source, how, &m) == 0 &&
-	    m.state != FS_UNKNOWN && m.type[0] != '\0') {
-		a->loss.known = true;
-		a->loss.state = m.state;
-		loss_sum_up(a, s, &m);
-		loss_name_files(a, s, &source, m.type);
-	}
-	fs_map_free(&m);
+	loss_sort_one(&w, a->type, LEVELS_MOST);
+	free(w.lost.at);
 }
 
 void

@@ -217,7 +217,9 @@ used_convinced(struct used_fs *fs, const struct fs_map *m,
 {
 	used_take_account(fs, m);
 	if (m->state == FS_UNKNOWN && m->type[0] == '\0')
-		return used_whole(fs, "its free space is not known");
+		return used_whole(fs, strcmp(v->type, "crypto_LUKS") == 0 ||
+		    strcmp(v->type, "BitLocker") == 0 ? "it is encrypted, and "
+		    "stays so" : "its free space is not known");
 	if (m->state != FS_CLEAN)
 		return used_whole(fs, "%s", m->reason);
 	if (m->volumes == 1 && m->volume->n == 1 &&
