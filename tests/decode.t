@@ -422,6 +422,14 @@ progress()
 }
 it "shows how much of a source is done if its size is not known" progress gz ' [kM]B'
 it "... and if it is" progress xzb '( kB)? of 3\.1 MB'
+tar_inside()
+{
+	content image 30 && tar -c image >y && for format in gz zst; do
+		pack $format y >x && exits 0 "$pardd" if=x of=dst oflag=trunc decode=auto && complete && same y dst &&
+		    says '^pardd: x: there is a tar archive in it' || return
+	done
+}
+it "says that a tar archive is inside" tar_inside
 stopped()
 {
 	packed gz 100 && { cat x; sleep 9; } | exits 124 timeout 2 "$pardd" of=dst decode=auto && [[ ! -e dst ]]

@@ -32,6 +32,7 @@ enum {
 	CHUNK = 1 << 20,	/* bytes read from the carrier at a time */
 	MARGIN = 4096,		/* before them, for what was left */
 	HEAD = 64 << 10,	/* bytes unpacked before the plan is made */
+	TAR_MAGIC = 257,	/* bytes before that of a tar archive */
 	IDLE_MOST = 8,		/* steps of a codec without any progress */
 };
 
@@ -56,6 +57,7 @@ struct decoded {
 	unsigned	 idle;
 	bool		 ended;		/* the carrier has no more bytes */
 	bool		 whole;		/* no count=: nothing is left unread */
+	bool		 tar;		/* what it holds is a tar archive */
 	unsigned char	*buf;		/* MARGIN and CHUNK bytes */
 	const unsigned char *in;	/* in it: what is not unpacked yet */
 	size_t		 in_len;
@@ -445,7 +447,9 @@ decoded_close(struct endpoint *ep)
 	struct decoded *d = ep->priv;
 	int err = lane_detach(&d->lane), closed = endpoint_close(&d->carrier);
 
-	strlcpy(ep->said, d->carrier.said, sizeof(ep->said));
+	strlcpy(ep->said, d->tar ? "there is a tar archive in it, which was "
+	    "copied as it is; tar -x takes files from it" : d->carrier.said,
+	    sizeof(ep->said));
 	memcpy(ep->packed, d->digest, sizeof(ep->packed));
 	ep->is.stuck = d->carrier.is.stuck;
 	if (ep->is.stuck)
@@ -524,6 +528,8 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 	if (decoded_measure(d, f) != 0)
 		return -1;
 	d->head_len = decoded_make(d, d->head, HEAD);
+	d->tar = d->head_len >= TAR_MAGIC + 5 && memcmp(d->head + TAR_MAGIC,
+	    "ustar", 5) == 0;
 	if (d->state == FAILED && (d->head_len == 0 ||
 	    d->failed.status == STATUS_REFUSED))
 		return fault_set(f, d->failed.status != 0 ? d->failed.status :
