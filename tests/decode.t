@@ -404,6 +404,15 @@ for format in xz zstd lz4; do
 	it "... loses a damaged block, and no other" loses $format
 done
 it "goes on after kill -9" killed xz
+server_dies()
+{
+	blocked xz || return
+	nbdkit -f --exit-with-parent -U "$PWD/sock" -P pid --filter=delay file x rdelay=300ms 2>kit.log &
+	until_true 20 test -s pid && { sleep 1.5 && kill -9 "$(<pid)" & } &&
+	    exits 69 "$pardd" if="nbd+unix:///?socket=$PWD/sock" of=dst decode=auto map=m &&
+	    says 'NOT complete: .*its own byte .*server is gone'
+}
+! can_nbd || it "tells of a server that dies while its blocks are read" server_dies
 # Without room for three blocks it is read in order.
 little_memory()
 {

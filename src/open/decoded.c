@@ -445,8 +445,11 @@ static int
 decoded_close(struct endpoint *ep)
 {
 	struct decoded *d = ep->priv;
-	int err = lane_detach(&d->lane), closed = endpoint_close(&d->carrier);
+	int err = lane_detach(&d->lane), closed;
 
+	unpacker_close(d->blocks);	/* it has lanes of the carrier */
+	d->blocks = NULL;
+	closed = endpoint_close(&d->carrier);
 	strlcpy(ep->said, d->tar ? "there is a tar archive in it, which was "
 	    "copied as it is; tar -x takes files from it" : d->carrier.said,
 	    sizeof(ep->said));
