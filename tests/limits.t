@@ -496,7 +496,7 @@ it "writes to no socket that may lose what is written" udp
 queue()
 {
 	"$blocks" make src 1000 && mkdir queues && mount -t mqueue none queues || return
-	undo umount queues
+	undo umount "$PWD/queues"
 	: >queues/q && exits 15 timeout 20 "$pardd" if=src of=queues/q && one_line 'is a message queue' &&
 	    exits 15 timeout 20 "$pardd" if=queues/q of=dst && one_line 'is a message queue' && [[ ! -e dst ]]
 }
