@@ -123,7 +123,10 @@ read_target(char *answer, size_t at, size_t end, struct pieces *p,
 	return add_stripes(p, &spec, text);
 }
 
-/* Terminate the answer, whatever the kernel has written. */
+/*
+ * Terminate the answer, whatever the kernel has written.  It may have the key
+ * of an encrypted device.
+ */
 static int
 dm_table_read(dev_t node, struct dm_ioctl *io)
 {
@@ -135,7 +138,7 @@ dm_table_read(dev_t node, struct dm_ioctl *io)
 	io->data_size = ANSWER - 1;
 	io->data_start = sizeof(*io);
 	io->dev = dm_encode_node(node);
-	io->flags = DM_STATUS_TABLE_FLAG;
+	io->flags = DM_STATUS_TABLE_FLAG | DM_SECURE_DATA_FLAG;
 	err = ioctl(fd, DM_TABLE_STATUS, io) == 0 ? 0 : errno;
 	close(fd);
 	if (err == 0 && (io->flags & DM_BUFFER_FULL_FLAG) != 0)
@@ -157,6 +160,8 @@ dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n,
 		at = io->data_start + next;	/* offsets count from there */
 		err = read_target((char *)io, at, ANSWER - 1, &p, &next);
 	}
+	if (io != NULL)
+		explicit_bzero(io, ANSWER);
 	free(io);
 	*n = p.n;
 	*striped = p.striped;

@@ -240,6 +240,10 @@ world_dm(struct dm_ioctl *io)
 		errno = ENXIO;
 		return -1;
 	}
+	if ((io->flags & DM_SECURE_DATA_FLAG) == 0) {	/* it may have keys */
+		errno = EPERM;
+		return -1;
+	}
 	next = text = strdup(world.table);
 	for (io->target_count = 0; (line = strsep(&next, "\n")) != NULL;
 	    io->target_count++) {
