@@ -238,6 +238,7 @@ done <<-'END'
 	oflag=direct, is there a space in it\? Write oflag=a,b
 	--dryrun did you mean --dry-run\?
 	--if=a write if=a
+	--verify write verify=1
 	--force write force=\.\.\.
 	-n do you mean -d, or rescue=noscrape\?
 	-i do you mean if=FILE\?
@@ -246,6 +247,12 @@ done <<-'END'
 	-r3 do you mean retries=N\?
 	-k no option -k; --help options lists them
 	of 'of' is not an operand: write of=\.\.\., without a space
+	verify 'verify' is not an operand: write verify=1, without a space
+	compare write compare=1, without a space
+	verbose write verbose=1, without a space
+	hash write hash=\.\.\., without a space
+	thr write thr=\.\.\., without a space
+	used write used=\.\.\., without a space
 	help 'help' is not an operand: operands are name=value, see --help
 	if= is there a space after if=\?
 END

@@ -582,6 +582,18 @@ no_operand(const char *arg, size_t len, struct fault *f)
 	    arg);
 }
 
+/* What an operand without a value is meant to have: verify=1, count=... */
+static const char *
+row_usual(const struct row *row)
+{
+	struct opts o = { .verify = 0 };
+	struct fault f;
+
+	return row->kind == NUMBER_ROW ? row->most <= 9 ? "1" : "..." :
+	    row->kind == WORDS_ROW && row_words(&o, row, "", "1", &f) == 0 ?
+	    "1" : "...";
+}
+
 static int
 opts_operand(struct opts *o, const char *arg, struct fault *f)
 {
@@ -591,13 +603,11 @@ opts_operand(struct opts *o, const char *arg, struct fault *f)
 
 	if (arg[len] == '\0' && o->mode == MODE_LIST)
 		return 0;		/* list_print takes it for a disk */
-	if (arg[len] == '\0' && row != NULL)
-		return fault_set(f, STATUS_USAGE, "'%s' is not an operand: "
-		    "write %s=..., without a space", arg, arg);
 	if (arg[len] == '\0')
-		return fault_set(f, STATUS_USAGE,
-		    "'%s' is not an operand: operands are name=value, see "
-		    "--help", arg);
+		return row == NULL ? fault_set(f, STATUS_USAGE, "'%s' is not "
+		    "an operand: operands are name=value, see --help", arg) :
+		    fault_set(f, STATUS_USAGE, "'%s' is not an operand: write "
+		    "%s=%s, without a space", arg, arg, row_usual(row));
 	if (row == NULL)
 		return no_operand(arg, len, f);
 	switch (row->kind) {
@@ -676,7 +686,8 @@ no_option(const char *arg, struct fault *f)
 
 	if (row != NULL)
 		return fault_set(f, STATUS_USAGE, "%s: no such option; write "
-		    "%s%s", arg, name, name[len] == '\0' ? "=..." : "");
+		    "%s%s%s", arg, name, name[len] == '\0' ? "=" : "",
+		    name[len] == '\0' ? row_usual(row) : "");
 	for (i = 0; i < COUNT(options); i++) {
 		d = hint_distance(name, strlen(name), options[i].name);
 		if (d < least && hint_near(name, strlen(name),
