@@ -188,7 +188,7 @@ named()
 {
 	local first
 	truncate -s 8M disk disk2 && mke2fs -qL here disk2 && loop disk && first=$dev && loop disk2 -P && ln -s "$dev" link &&
-	    exits 0 "$pardd" -l "$PWD/link" "$dev" && [[ ! -s err && $(listed | wc -l) = 1 ]] && line "$dev" &&
+	    exits 0 "$pardd" "$PWD/link" -l "$dev" && [[ ! -s err && $(listed | wc -l) = 1 ]] && line "$dev" &&
 	    { [[ -e /run/udev/data ]] || line "$dev" | grep -q ', ext2 "here", on '; } &&
 	    exits 0 "$pardd" -l "$dev" "$first" && [[ $(listed | cut -d ' ' -f 1) = "$dev"$'\n'"$first" ]] || fail "$(cat out err)"
 }
@@ -206,6 +206,7 @@ last()
 		/^\/dev\/[shv]d/ && loops { bad = 1 } END { exit bad || !loops }' || fail "$(cat out)"
 }
 it "lists loop devices by number, behind the disks" last
+it "takes no -l behind --" exits_saying 1 "'/dev/null' is not an operand.*" /dev/null -- -l
 it "says that a name is no disk" exits_saying 15 "/dev/null is not a disk; -l alone lists" -l /dev/null
 it "... or is not there" exits_saying 52 'nothere: No such file or directory' -l nothere
 # What udev knows is in its own records.

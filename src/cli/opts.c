@@ -594,6 +594,19 @@ row_usual(const struct row *row)
 	    "1" : "...";
 }
 
+/* Whether the disks are to be listed: by an option anywhere on the line. */
+static bool
+opts_lists(const struct opts *o)
+{
+	int i;
+
+	for (i = 1; i < o->argc && strcmp(o->argv[i], "--") != 0; i++)
+		if (strcmp(o->argv[i], "-l") == 0 ||
+		    strcmp(o->argv[i], "--list") == 0)
+			return true;
+	return o->mode == MODE_LIST;
+}
+
 static int
 opts_operand(struct opts *o, const char *arg, struct fault *f)
 {
@@ -601,7 +614,7 @@ opts_operand(struct opts *o, const char *arg, struct fault *f)
 	const struct row *row = row_find(arg, len);
 	const char *text = arg + len + 1;
 
-	if (arg[len] == '\0' && o->mode == MODE_LIST)
+	if (arg[len] == '\0' && opts_lists(o))
 		return 0;		/* list_print takes it for a disk */
 	if (arg[len] == '\0')
 		return row == NULL ? fault_set(f, STATUS_USAGE, "'%s' is not "
