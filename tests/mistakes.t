@@ -106,6 +106,26 @@ taken()
 	packed "$1" && "$blocks" make disk 2M 7 && loop disk &&
 	    exits 0 "$pardd" if="$1" of="$dev" "${@:2}" && complete && cmp -n 65536 "$1" disk
 }
+# piped NAME SAYS: from a pipe, of which decode=auto knows the beginning
+piped()
+{
+	packed "$1" && "$blocks" make disk 2M 7 && cp disk was && loop disk &&
+	    exits 101 "$pardd" of="$dev" decode=auto < <(cat "$1") && one_line "$2" && same disk was
+}
+for what in 'x.qcow2|is a qcow2 image; .*qemu-nbd -r -f qcow2 FILE' 'x.vdi|is a VDI image' \
+    'x.old.lz4|is compressed; .*: lz4 -dc FILE . pardd of=/dev/' 'x.html|is a web page, and no image'; do
+	it "refuses ${what%|*} from a pipe onto a disk with decode=auto" piped "${what%|*}" "standard input ${what#*|}.*; decode=none"
+done
+from_fifo()
+{
+	packed x.qcow2 && "$blocks" make disk 2M 7 && loop disk && mkfifo fifo || return
+	cat x.qcow2 >fifo &
+	exits 101 "$pardd" if=fifo of=other of="$dev" decode=auto && says 'fifo is a qcow2 image; .*qemu-nbd -r -f qcow2 FILE' &&
+	    [[ ! -e other ]] && exits 0 "$pardd" of="$dev" decode=none < <(cat x.qcow2) && complete &&
+	    cmp -n 65536 x.qcow2 disk && exits 0 "$pardd" of=copy.qcow2 decode=auto < <(cat x.qcow2) && does_not_say note &&
+	    exits 0 "$pardd" of="$dev" decode=auto skip=1 < <(cat x.qcow2) && complete
+}
+it "... also from a named pipe, but as a part, into a file and with decode=none it is copied" from_fifo
 it "copies an .xz onto a disk with decode=none" taken x.xz decode=none
 it "... and says so in the plan" eval 'packed x.xz && exits 0 "$pardd" -dv if=x.xz of=/dev/null decode=none &&
     grep -q "^decode=none$" out'

@@ -57,7 +57,7 @@ struct volume {			/* identified by its signature: */
 	size_t	 signs;		/* number of signatures found, */
 	char	 first[32];	/* and the most important type */
 	bool	 read;		/* its ends could be read: */
-	unsigned char head[2048];	/* its first bytes, else zeros */
+	unsigned char head[HEAD_SEEN];	/* its first bytes, else zeros */
 };
 
 /* Whether the end can have a partition table. */

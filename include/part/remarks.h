@@ -102,10 +102,10 @@ uint64_t remarks_needed(const struct plan *, char cut[CUT_ROOM]);
 void remarks_free(struct remarks *);
 
 /*
- * What a source is that begins so, if nobody wants it on a device as it is: a
- * compressed image, that of a virtual machine, a web page; else NULL.
+ * What a source is by its first HEAD_SEEN bytes, if nobody wants it on a device
+ * as it is: a compressed image, that of a virtual machine, a web page; or NULL.
  */
-const struct packing *packed_find(const struct volume *);
+const struct packing *packed_find(const unsigned char *head);
 
 /* The same by the end of a file's name. */
 const struct packing *packed_named(const char *name);

@@ -563,6 +563,7 @@ decoded_take_over(struct endpoint *ep, struct decoded *d)
 	ep->priv = d;
 	ep->carrier = c;
 	ep->decoded = plain ? NULL : d->d.codec->word;
+	ep->head = plain && d->head_len > 0 ? d->head : NULL;
 	ep->is = (struct traits){ .inherited = c->is.inherited,
 		.piped = c->is.piped, .device = c->is.device,
 		.remote = c->is.remote, .streamed = d->blocks == NULL,
@@ -605,7 +606,7 @@ decoded_open(struct endpoint *ep, const struct opts *o, bool look,
 	int failed = -1;
 
 	if (d != NULL && (d->buf = page_alloc(MARGIN + CHUNK)) != NULL)
-		d->head = malloc(HEAD);
+		d->head = calloc(1, HEAD);
 	if (d == NULL || d->head == NULL) {
 		if (d != NULL)
 			decoded_free(d);

@@ -90,19 +90,19 @@ text_find(const char *text)
 }
 
 const struct packing *
-packed_find(const struct volume *v)
+packed_find(const unsigned char *head)
 {
-	char text[sizeof(v->head) + 1];
-	const struct codec *codec = codec_found(v->head, sizeof(v->head));
+	char text[HEAD_SEEN + 1];
+	const struct codec *codec = codec_found(head, HEAD_SEEN);
 	const struct packing *is;
 
 	for (is = packings; is->what != NULL; is++)
 		if (is->magic == NULL ? codec != NULL && strcmp(codec->word,
-		    is->ending) == 0 : memcmp(v->head + is->off, is->magic,
+		    is->ending) == 0 : memcmp(head + is->off, is->magic,
 		    is->len) == 0)
 			return is;
-	memcpy(text, v->head, sizeof(v->head));
-	text[sizeof(v->head)] = '\0';
+	memcpy(text, head, HEAD_SEEN);
+	text[HEAD_SEEN] = '\0';
 	return text_find(text);
 }
 
@@ -175,7 +175,8 @@ void
 packed_tell(const struct packing *is, const struct plan *p, char *text,
     size_t room)
 {
-	char *from = shell_word(p->src->is.inherited ? "FILE" : p->src->name);
+	char *from = shell_word(p->src->is.inherited ||
+	    p->src->is.streamed ? "FILE" : p->src->name);
 	char *name = shell_word(p->dst->name);
 	char to[COMMAND], command[COMMAND];
 	bool known;

@@ -317,14 +317,18 @@ slip_of_volume(struct remarks *found, const struct plan *p, struct lookup *src)
 }
 
 /*
- * What the source is by its first bytes, if it is a file, since a rescue does
- * not read a disk more than necessary.
+ * What the source is by its first bytes, if they were read from a stream, or it
+ * is a file, since a rescue does not read a disk more than necessary.
  */
 static const struct packing *
 packed_source(const struct plan *p, struct lookup *src)
 {
-	return p->src->is.device || p->src_off > 0 || !parts_possible(p->src) ||
-	    !table_none(src) ? NULL : packed_find(volume_of(src));
+	if (p->src_off > 0)
+		return NULL;
+	if (p->src->head != NULL)
+		return packed_find(p->src->head);
+	return p->src->is.device || !parts_possible(p->src) ||
+	    !table_none(src) ? NULL : packed_find(volume_of(src)->head);
 }
 
 /*
