@@ -236,13 +236,14 @@ skips()
 	((near < 40)) || fail "$near errors met before the end was read"
 }
 it "reads what lies behind a bad area before most of the area" skips
-# figure SHAPE COLUMN MOST...: of the costs of a rescue, which are counted and not
+# figure "[-n READS] SHAPE" COLUMN MOST...: of the costs of a rescue, which are counted and not
 # measured: 10 seconds and 11 errors until 99 % are there, 13 errors until 99.9 %,
 # 15 until all that can be read, 16 seconds and 17 errors in all.
 figure()
 {
 	local shape=$1 is
-	"$top/tests/bench/shapes" -o -t "$shape" >figures || return
+	# shellcheck disable=SC2086
+	"$top/tests/bench/shapes" -o -t $shape >figures || return
 	shift
 	while (($# > 1)); do
 		is=$(cut -f "$1" figures)
@@ -264,6 +265,7 @@ if [[ $VARIANT = plain ]]; then
 	it "meets an error no second time to see where it is" figure slowhead 17 4
 	it "is not kept busy by jumps where a disk rotates" figure rotating 11 31 16 20 17 62
 	it "does not take who waits behind a slow error for slow" figure seconds 11 8 17 16
+	it "has errors side by side of flash that serves four" figure '-n 4 ends' 16 450
 	it "foreshows where a dead head is next, of 256 times" figure dead64 11 90 15 150
 	if [[ -n $LONG ]]; then
 		it "... of 32 times" figure dead512 11 60 15 116

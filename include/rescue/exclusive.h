@@ -33,6 +33,8 @@ struct exclusive {			/* x: lock */
 	bool		 parallel;	/* x: two were served at the same
 					 * time */
 	double		 failed;	/* x: s: when the last error returned */
+	double		 hint, patience;	/* x: s: those of the latest to
+					 * enter, who knows most */
 };
 
 /*

@@ -93,8 +93,7 @@ exclusive_slowest(struct exclusive *x)
  * seat, or NULL.
  */
 static struct seat *
-wait_for_seat(struct exclusive *x, double hint, double patience,
-    struct seat **who)
+wait_for_seat(struct exclusive *x, struct seat **who)
 {
 	struct seat *empty;
 	double when;
@@ -104,7 +103,8 @@ wait_for_seat(struct exclusive *x, double hint, double patience,
 		*who = exclusive_slowest(x);
 		if (*who == NULL || (empty != NULL && (*who)->stuck))
 			return empty;
-		when = (*who)->since + (empty != NULL ? hint : patience);
+		when = (*who)->since + (empty != NULL ? x->hint :
+		    x->patience);
 		if (clock_seconds() >= when)
 			return empty != NULL ? empty : *who;
 		wait_until(x, when);
@@ -119,7 +119,9 @@ exclusive_enter(struct exclusive *x, double hint, double patience,
 	uint64_t ticket;
 
 	pthread_mutex_lock(&x->lock);
-	seat = wait_for_seat(x, hint, patience, &who);
+	x->hint = hint;
+	x->patience = patience;
+	seat = wait_for_seat(x, &who);
 	*stuck = (struct seg){ .len = 0 };
 	if (who != NULL && !who->stuck) {
 		*stuck = who->at;
