@@ -65,7 +65,7 @@ fault_begin(struct fault *f, int status)
 	f->named = 0;
 }
 
-static int
+static int __attribute__((format(printf, 3, 0)))
 fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
 {
 	fault_begin(f, status);

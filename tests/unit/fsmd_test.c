@@ -25,8 +25,9 @@ seal(void)
 
 	put(super + 216, 4, 0);
 	for (i = 0; i < 256 + 2 * 2; i += 4)
-		sum += super[i] | super[i + 1] << 8 | super[i + 2] << 16 |
-		    (uint64_t)super[i + 3] << 24;
+		sum += super[i] + ((uint64_t)super[i + 1] << 8) +
+		    ((uint64_t)super[i + 2] << 16) +
+		    ((uint64_t)super[i + 3] << 24);
 	put(super + 216, 4, (sum & UINT32_MAX) + (sum >> 32));
 }
 
