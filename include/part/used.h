@@ -51,6 +51,7 @@ struct used {
 	struct used_list meta;	/* used=meta: read first */
 	uint64_t bytes_free;	/* sum of "free" */
 	size_t	 frees;		/* file systems with free ranges */
+	bool	 spare;		/* some of it belongs to no volume */
 	uint64_t length;	/* bytes examined */
 	uint64_t stamp;		/* differs when volumes have changed */
 	bool	 leaves;	/* "free" is left out */
@@ -98,6 +99,9 @@ void used_mask(const struct plan *, uint64_t off, unsigned char *buf,
  * -1 with *f.  For any thread that has no lane to the source.
  */
 int used_kept(const struct plan *, struct fault *f);
+
+/* Whose "free" is: "that 2 file systems call free or no volume has". */
+const char *used_whose(char *to, size_t room, const struct used *);
 
 /* The name of one: "partition 2 (ext4 "root")", or that of the source. */
 const char *used_name(char *to, size_t room, const struct used_fs *);

@@ -413,6 +413,7 @@ static void
 words_without(struct words *w)
 {
 	const struct used *u = w->p->used;
+	char whose[80];
 	const char *unit;
 	double scale;
 
@@ -420,9 +421,8 @@ words_without(struct words *w)
 	    w->p->opts->domain != NULL)
 		return;
 	unit = unit_of(u->bytes_free, &scale);
-	words_add(w, ", without %.1f %s that %zu file system%s free",
-	    (double)u->bytes_free / scale, unit, u->frees, u->frees == 1 ?
-	    " calls" : "s call");
+	words_add(w, ", without %.1f %s %s", (double)u->bytes_free / scale,
+	    unit, used_whose(whose, sizeof(whose), u));
 }
 
 /* How much of the source is used, or is as the block map says. */

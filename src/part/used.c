@@ -137,16 +137,24 @@ used_possible(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* The number of file systems that have free ranges. */
-static size_t
-count_frees(const struct used *u)
+/*
+ * Count the file systems that have free ranges.  What is free in a group of LVM
+ * or a member of a RAID is in none.
+ */
+static void
+count_frees(struct used *u)
 {
-	size_t i, n = 0;
+	const struct used_fs *fs;
 
-	for (i = 0; i < u->n; i++)
-		n += u->fs[i].free > 0 &&
-		    used_has(u, &u->fs[i], u->free.seg, u->free.n);
-	return n;
+	for (fs = u->fs; fs < u->fs + u->n; fs++) {
+		if (fs->free == 0 ||
+		    !used_has(u, fs, u->free.seg, u->free.n))
+			continue;
+		if (strstr(fs->type, "_member") != NULL)
+			u->spare = true;
+		else
+			u->frees++;
+	}
 }
 
 /* Whether unmapped ranges begin and end with whole pages or blocks. */
@@ -260,7 +268,7 @@ used_make(struct used *u, struct plan *p, const struct bmap *m,
 		    p->src->name);
 	used_list_trim(&u->free, p->length);
 	u->bytes_free = used_list_bytes(&u->free, UINT64_MAX);
-	u->frees = count_frees(u);
+	count_frees(u);
 	u->leaves = (p->opts->used & USED_ONLY) != 0;
 	u->clears = u->leaves && used_clears(p);
 	u->length = p->length;
@@ -428,6 +436,15 @@ used_kept(const struct plan *p, struct fault *f)
 		    p->src->name);
 	used_free(&now);
 	return err == 0 ? 0 : -1;
+}
+
+const char *
+used_whose(char *to, size_t room, const struct used *u)
+{
+	snprintf(to, room, "that %zu file system%s free%s", u->frees,
+	    u->frees == 1 ? " calls" : "s call", u->spare ?
+	    " or no volume has" : "");
+	return u->frees == 0 && u->spare ? "that no volume has" : to;
 }
 
 const char *

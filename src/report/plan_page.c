@@ -143,16 +143,16 @@ used_put(const struct sheet *s, const struct plan *p)
 {
 	struct list l = list_of(s);
 	const struct used *u = p->used;
-	char size[32];
+	char size[32], whose[80];
 	size_t i, n;
 
 	if (u == NULL)
 		return;
 	page_told(s, "Used",
-	    "%s %s that %zu file system%s free%s", u->leaves ?
+	    "%s %s %s%s", u->leaves ?
 	    "without" : p->opts->used != 0 ? "first, and last" : "all but",
-	    number_si(size, sizeof(size), (double)u->bytes_free), u->frees,
-	    u->frees == 1 ? " calls" : "s call", u->bytes_free == 0 ||
+	    number_si(size, sizeof(size), (double)u->bytes_free),
+	    used_whose(whose, sizeof(whose), u), u->bytes_free == 0 ||
 	    !u->leaves || p->work == WORK_COMPARE ? "" : u->clears ?
 	    ", which become zeros" : ", where the target stays as it was");
 	n = u->n;

@@ -120,6 +120,11 @@ tells_what_was_left_out(void **state)
 	used.frees = 2;
 	is(0, "complete, flushed, without 1.0 MB that 2 file systems call "
 	    "free");
+	used.spare = true;
+	is(0, "complete, flushed, without 1.0 MB that 2 file systems call "
+	    "free or no volume has");
+	used.frees = 0;
+	is(0, "complete, flushed, without 1.0 MB that no volume has");
 	used.n = 0;
 	is(0, "complete, flushed");
 	used.n = 1;
