@@ -621,6 +621,38 @@ if [[ -n $loops ]]; then
 	it "says nothing of it of the head of a disk, of another range, or without a device" no_clone
 	it "names the right count= for a target that is too small" advised
 fi
+# is_torn NOTE: of x.img, before the copy and after it, and in the plan
+is_torn()
+{
+	rm -f y.img && exits 0 "$pardd" if=x.img of=y.img && same x.img y.img && complete &&
+	    [[ $(grep -c "^pardd: note: $1: is it complete?$" err) = 2 ]] || fail "$(<err)" || return
+	exits 0 "$pardd" -d if=x.img of=. && tr -s ' \n' ' ' <out | grep -q "Note $1: is it complete?" || fail "$(<out)"
+}
+not_torn()
+{
+	exits 0 "$pardd" "$@" of=. -d && ! grep -q 'is it complete' out || fail "$(<out)"
+}
+torn_table()
+{
+	truncate -s 32M x.img && printf '%s\n' "label: $1" size=2M size=24M | sfdisk -q x.img && not_torn if=x.img &&
+	    truncate -s 20M x.img && not_torn if=x.img count=20480 || return
+	if [[ -n $loops ]]; then
+		loop x.img && not_torn if="$dev" || return
+	fi
+	is_torn "$2"
+}
+it "says that an image ends before its last partition" torn_table dos 'partition 2 of x.img ends beyond it'
+it "... or that its GPT is of more" torn_table gpt 'x.img: its GPT is damaged, or made for a larger disk'
+torn_volume()
+{
+	truncate -s 32M x.img && mke2fs -qF x.img && not_torn if=x.img && truncate -s 20M x.img &&
+	    is_torn 'x.img is shorter than the ext2 in it' || return
+	rm x.img && truncate -s 20M x.img && printf '\1CD001\1' | dd of=x.img bs=1 seek=32768 conv=notrunc status=none &&
+	    printf '\0\x28\0\0\0\0\x28\0' | dd of=x.img bs=1 seek=32848 conv=notrunc status=none &&
+	    printf '\0\x08\x08\0' | dd of=x.img bs=1 seek=32896 conv=notrunc status=none &&
+	    not_torn if=x.img && truncate -s 19M x.img && is_torn 'x.img is shorter than the iso9660 in it'
+}
+! command -v mke2fs >/dev/null || it "... or its file system" torn_volume
 onto()
 {
 	disk a gpt "$1" 1 && truncate -s "$3" b.img && loop b.img -b "$2" &&

@@ -53,6 +53,8 @@ struct remarks {
 	struct beyond beyond;
 	char	 cut[CUT_ROOM];	/* the file system that the range cuts, and
 				 * what to do first; or "" */
+	char	 torn[384];	/* what the source is too short for, a file
+				 * that is copied to its end; or "" */
 	struct fit fit;		/* into the file system of the target */
 	struct ata_hidden hidden;	/* in the source */
 	enum slip slip;

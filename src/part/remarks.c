@@ -278,6 +278,37 @@ beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
 		b->n = 0;
 }
 
+enum { TORN_LEAST = 16 << 20 };	/* bytes of a file that goes into a file */
+
+/* Whether an image is cut off: a download, say. */
+static void
+torn_make(struct remarks *found, const struct plan *p, struct lookup *src,
+    bool thorough)
+{
+	const char *name = p->src->name;
+	const struct parts *t;
+	size_t i;
+
+	if (p->src->is.device || !p->bounded || p->src_off > 0 ||
+	    p->opts->count >= 0 || !parts_possible(p->src) || (!thorough &&
+	    !p->dst->is.device && p->length < TORN_LEAST) ||
+	    (t = table_of(src)) == NULL)
+		return;
+	for (i = 0; i < t->n; i++)
+		if (!t->part[i].container && part_end(&t->part[i]) > t->size)
+			break;
+	if (i < t->n)
+		snprintf(found->torn, sizeof(found->torn), "partition %u of "
+		    "%s ends beyond it: is it complete?", t->part[i].number,
+		    name);
+	else if (t->wrong[0] != '\0')
+		snprintf(found->torn, sizeof(found->torn), "%s: %s: is it "
+		    "complete?", name, t->wrong);
+	else if (t->type[0] == '\0' && volume_of(src)->size > t->size)
+		snprintf(found->torn, sizeof(found->torn), "%s is shorter than "
+		    "the %s in it: is it complete?", name, src->volume.type);
+}
+
 static bool
 endpoint_partial(const struct endpoint *ep)
 {
@@ -403,6 +434,7 @@ remarks_of_target(struct remarks *found, const struct plan *p,
 	}
 	clone_make(found, p, src);
 	beyond_make(&found->beyond, p, src);
+	torn_make(found, p, src, thorough);
 	if ((thorough || p->dst->is.device) && p->length > 0)
 		found->signs = parts_signs(p->dst, p->dst_off, to,
 		    &found->sign);

@@ -102,13 +102,14 @@ probe_part(const struct view *v, const struct part *p, uint32_t sector,
 }
 
 /*
- * The size of a file system: a number of units, both in its first 2 KiB.
- * libblkid has it only from 2.39 on.
+ * The size of a file system: a number of units, both in its first 2 KiB, or in
+ * the first descriptor of an ISO 9660.  libblkid has it only from 2.39 on.
  */
 static void
-volume_measure(struct volume *v)
+volume_measure(const struct view *view, uint64_t off, struct volume *v)
 {
 	const unsigned char *h = v->head, *ext = h + 1024;
+	unsigned char iso[132];
 	uint64_t units = 0, unit = 0;
 
 	if (strncmp(v->type, "ext", 3) == 0 && le32dec(ext + 24) <= 6) {
@@ -129,6 +130,11 @@ volume_measure(struct volume *v)
 		units = le16dec(h + 19) != 0 ? le16dec(h + 19) : le32dec(h +
 		    32);
 		unit = le16dec(h + 11);
+	} else if (strcmp(v->type, "iso9660") == 0 &&
+	    view_read(view, off + (32 << 10), iso, sizeof(iso)) &&
+	    memcmp(iso, "\1CD001", 6) == 0) {
+		units = le32dec(iso + 80);
+		unit = le16dec(iso + 128);
 	}
 	if (__builtin_mul_overflow(units, unit, &v->size))
 		v->size = 0;
@@ -157,7 +163,7 @@ volume_identify(const struct view *v, uint64_t off, uint64_t length,
 	signs_keep_text(to->type, sizeof(to->type), sign[i].type);
 	signs_keep_text(to->label, sizeof(to->label), sign[i].label);
 	to->at = sign[i].off;
-	volume_measure(to);
+	volume_measure(v, off, to);
 }
 
 /* Tables that libblkid does not know, of a disk without another. */

@@ -393,6 +393,8 @@ next_suggest(const struct plan *p, struct outcome *out)
 void
 report_clone_notes(const struct plan *p, struct outcome *out)
 {
+	if (p->found != NULL && p->found->torn[0] != '\0')
+		print(stderr, "pardd: note: %s", p->found->torn);
 	table_notes(p);
 	longer_note(p, out);
 }

@@ -235,6 +235,8 @@ report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 	else if (found->cut[0] != '\0' && n-- == 0)
 		snprintf(text, room, "the range of %s%s %s", p->src->lim.within,
 		    p->src->name, found->cut);
+	else if (found->torn[0] != '\0' && n-- == 0)
+		snprintf(text, room, "%s", found->torn);
 	else if (found->fit.is != FITS && n-- == 0)
 		fit_tell(p, &found->fit, text, room);
 	else if (found->packed != NULL && n-- == 0)
