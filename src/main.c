@@ -141,16 +141,14 @@ session_finish(struct session *s, struct decision *d,
     const struct signals *signals, struct outcome *out)
 {
 	const struct plan *p = &d->plan;
-	struct fault closed = { 0 };
+	bool closed;
 
 	if (out->signal == 0)
 		damage_make(&out->damage, plan_first(p), &out->map);
 	outputs_look(&d->outputs, p, out);
 	if (out->flush.status == 0)
 		decision_reread(d, out);
-	close_ends(s, &closed);
-	if (out->flush.status == 0)
-		out->flush = closed;
+	closed = settle_close(&s->src, &s->dst, p, signals, out);
 	outputs_finish(&d->outputs, p, out);
 	if (!settle(&d->outputs, p, signals, out))
 		session_abandon(s, d, out);
@@ -162,7 +160,7 @@ session_finish(struct session *s, struct decision *d,
 	if (!print_room())
 		signals_let();	/* it delayed the report */
 	/* a thread may still return from a lost request: free nothing */
-	if (tee_stuck(&s->dst))
+	if (!closed || tee_stuck(&s->dst))
 		_exit(end_session(s, out->status));
 	outcome_free(out);
 	return out->status;

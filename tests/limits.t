@@ -824,6 +824,18 @@ hung_file()
 	    kill -TERM "$pid" && until_true 10 grep -q exit how && ended exit 15 && same src dst &&
 	    says 'all was copied, but not recorded: .* does not answer$' && grep -q '"status":15' json
 }
+# hung_close END STATUS SAYS: nor at the last close of an end
+hung_close()
+{
+	local last
+	"$blocks" make src 8M && : >dst &&
+	    FAULT_LOG_ALL=1 with_faults "on=$PWD/$1 op=close nth=99 hang" exits 0 "$pardd" if=src of=dst hash=md5 || return
+	last=$(grep -c ^close faults)
+	with_faults "on=$PWD/$1 op=close nth=$last hang" "$tools/ends" how "$pardd" if=src of=dst json=json hash=md5 hashfile=sums 2>err &
+	until_true 20 grep -qs '^waits' faults && pid=$(sed -n 's/^pid //p' how) && cmp src dst &&
+	    until_true 10 says 'still closing its ends' >said && kill -TERM "$pid" && until_true 12 grep -q exit how &&
+	    ended exit "$2" && says "$3" && grep -q "\"status\":$2" json
+}
 hung_report()
 {
 	hung op=rename of=dst2 report=page.html && kill -TERM "$pid" && until_true 10 grep -q exit how &&
@@ -847,6 +859,8 @@ hung_start()
 }
 it "can be stopped while it waits for the file system of a file of the run" hung_file
 it "... of the report of several targets" hung_report
+it "... while a target does not close, which is then not flushed" hung_close dst 103 'dst: closing: its file system does not answer'
+it "... while a source does not, which does no harm" hung_close src 0 '^pardd: complete'
 it "... at once by a second signal" hung_twice
 it "... of log=" hung_log
 it "... before the copy begins" hung_start

@@ -113,8 +113,8 @@ void report_stopping(int signo);
 /* A file cannot be opened yet, for this reason. */
 void report_waiting(const struct fault *, const struct opts *);
 
-/* The copy is over, but writing the files of the run takes long. */
-void report_settling(const struct plan *);
+/* The copy is over, but this takes long: "writing the files of the run". */
+void report_settling(const struct plan *, const char *what);
 
 /* wait=: the source has gone, and the copy waits; the source is back. */
 void report_gone(const struct plan *, const struct outcome *);

@@ -85,6 +85,15 @@ int copy_run(const struct plan *, const struct signals *, struct events *,
     struct outcome *out, struct fault *f);
 
 /*
+ * Close both ends, while signals are answered, because close(2) may not return.
+ * An error becomes out->flush.  False if that did not end within seconds after
+ * a signal: the process has to end by _exit, because a thread goes on with the
+ * ends, but the run can be judged and reported.
+ */
+bool settle_close(struct endpoint *src, struct endpoint *dst,
+    const struct plan *, const struct signals *, struct outcome *out);
+
+/*
  * Write the files and judge the run, while signals are answered, because a file
  * system may not answer.  False if that did not end within seconds after a
  * signal: out->outputs says so, and the process has to end by _exit, because a

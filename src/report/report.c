@@ -257,11 +257,10 @@ report_waiting(const struct fault *f, const struct opts *o)
 }
 
 void
-report_settling(const struct plan *p)
+report_settling(const struct plan *p, const char *what)
 {
 	if ((p->opts->status & SHOW_NONE) == 0 && print_room())
-		print(stderr, "pardd: the copy is over; still writing the "
-		    "files of the run");
+		print(stderr, "pardd: the copy is over; still %s", what);
 }
 
 void

@@ -1,14 +1,15 @@
 /*
- * The files of a run are written by a thread of their own, because their file
- * system may not answer; the main thread answers signals meanwhile.  The thread
- * has the outputs to itself, and its own copy of the outcome, of which the
- * fault is taken back only when it has ended.  The maps and digests are const
- * by then.
+ * A thread closes the ends, and another one then writes the files of the run,
+ * because a file system may not answer; the main thread answers signals
+ * meanwhile.  The second has the outputs to itself, and its own copy of the
+ * outcome, of which the fault is taken back only when it has ended.  The maps
+ * and digests are const by then.
  */
 #include "run/run.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -19,6 +20,8 @@
 #include "base/status.h"
 #include "copy/verdict.h"
 #include "report/report.h"
+
+enum { SMALL = 4 << 20 };	/* bytes; less would feel a thread */
 
 static const double told_after = 2, waits = 8, echo = 1;	/* s */
 
@@ -31,8 +34,16 @@ struct settled {		/* the thread's */
 struct settling {		/* the main thread's */
 	const struct plan *p;
 	const struct signals *signals;
+	const char	*what;	/* what it waits for */
 	double		 began, signalled;	/* 0: no signal came */
 	bool		 told;
+};
+
+struct closing {
+	struct settling	 wait;		/* the main thread's */
+	struct endpoint	*src, *dst;	/* the thread's */
+	int		 err;		/* likewise, until "closed" */
+	atomic_bool	 closed;	/* the target is */
 };
 
 static void
@@ -62,7 +73,7 @@ settle_stays(void *arg)
 
 	if (!s->told && now - s->began > told_after) {
 		s->told = true;
-		report_settling(s->p);
+		report_settling(s->p, s->what);
 	}
 	while (read(s->signals->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGUSR1)
@@ -76,6 +87,63 @@ settle_stays(void *arg)
 		report_stopping((int)si.ssi_signo);
 	}
 	return s->signalled <= 0 || now - s->signalled < waits;
+}
+
+static struct settling
+settling_begin(const struct plan *p, const struct signals *signals,
+    const struct outcome *out, const char *what)
+{
+	double now = clock_seconds();
+
+	return (struct settling){ .p = p, .signals = signals, .what = what,
+		.began = now, .signalled = out->signal != 0 ? now : 0 };
+}
+
+/* An errand. */
+static void
+closing_run(void *arg)
+{
+	struct closing *c = arg;
+
+	c->err = endpoint_close(c->dst);
+	c->closed = true;
+	endpoint_close(c->src);
+}
+
+/* Each of several targets has a time limit. */
+static bool
+closing_stays(void *arg)
+{
+	struct closing *c = arg;
+
+	return settle_stays(&c->wait) || (c->wait.p->targets > 1 && !c->closed);
+}
+
+bool
+settle_close(struct endpoint *src, struct endpoint *dst, const struct plan *p,
+    const struct signals *signals, struct outcome *out)
+{
+	struct closing *c = malloc(sizeof(*c));
+	bool over = false;
+	int err = ENOMEM;
+
+	if (c != NULL) {
+		*c = (struct closing){ .src = src, .dst = dst, .wait =
+			settling_begin(p, signals, out, "closing its ends") };
+		over = p->bounded && p->length < SMALL;
+		if (over)
+			closing_run(c);
+		else
+			over = errand_attend(closing_run, c, closing_stays, c);
+		err = c->closed ? c->err : ETIMEDOUT;
+	}
+	if (err != 0 && out->flush.status == 0)
+		fault_set(&out->flush, STATUS_NOT_FLUSHED, "%s: closing: %s",
+		    dst->name, err == ETIMEDOUT ? "its file system does not "
+		    "answer" : errno_words(err));
+	if (over)
+		free(c);
+	return over;
 }
 
 /* What the thread uses; NULL if there is no memory. */
@@ -103,14 +171,13 @@ settle(struct outputs *r, const struct plan *p, const struct signals *signals,
     struct outcome *out)
 {
 	struct settled *d = outputs_any(r) ? settle_begin(r, p, out) : NULL;
-	struct settling s = { .p = p, .signals = signals,
-		.began = clock_seconds() };
+	struct settling s = settling_begin(p, signals, out, "writing the files "
+	    "of the run");
 
 	if (d == NULL) {		/* nothing to wait for, or no memory */
 		settle_write(r, p, out);
 		return true;
 	}
-	s.signalled = out->signal != 0 ? s.began : 0;
 	if (!errand_attend(settle_run, d, settle_stays, &s)) {
 		fault_set(&out->outputs, status_errno(ETIMEDOUT), "the files "
 		    "of the run: their file system does not answer");
