@@ -278,9 +278,18 @@ beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
 		b->n = 0;
 }
 
-enum { TORN_LEAST = 16 << 20 };	/* bytes of a file that goes into a file */
+/* Whether a name says that it is an image of a disk: x.iso, x.img.xz. */
+static bool
+image_named(const char *name)
+{
+	return strstr(name, ".img") != NULL || strstr(name, ".iso") != NULL ||
+	    strstr(name, ".raw") != NULL;
+}
 
-/* Whether an image is cut off: a download, say. */
+/*
+ * Whether an image is cut off: a download, say.  What goes into a file is
+ * looked into only with such a name: most is small, and soon copied.
+ */
 static void
 torn_make(struct remarks *found, const struct plan *p, struct lookup *src,
     bool thorough)
@@ -291,7 +300,7 @@ torn_make(struct remarks *found, const struct plan *p, struct lookup *src,
 
 	if (p->src->is.device || !p->bounded || p->src_off > 0 ||
 	    p->opts->count >= 0 || !parts_possible(p->src) || (!thorough &&
-	    !p->dst->is.device && p->length < TORN_LEAST) ||
+	    !p->dst->is.device && !image_named(name)) ||
 	    (t = table_of(src)) == NULL)
 		return;
 	for (i = 0; i < t->n; i++)
