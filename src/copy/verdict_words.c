@@ -434,7 +434,6 @@ words_used(struct words *w)
 	words_add_part(w, u->length - u->bytes_free, u->length);
 }
 
-/* There is no reason: everything was copied. */
 /* From what the source was unpacked, and which of both was expected. */
 static void
 words_decoded(struct words *w)
@@ -450,6 +449,7 @@ words_decoded(struct words *w)
 			    "expected", d->name);
 }
 
+/* There is no reason: everything was copied. */
 static void
 words_complete(struct words *w)
 {

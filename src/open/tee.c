@@ -71,10 +71,6 @@ errands_new(struct targets *t)
 	return all;
 }
 
-/*
- * Threads that make the same call at all targets.  Returns NULL without memory.
- * Free them only if no target hangs.
- */
 static void
 errands_free(struct errands *all)
 {
