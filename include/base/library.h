@@ -5,24 +5,27 @@
 #ifndef PARDD_LIBRARY_H
 #define PARDD_LIBRARY_H
 
-#include <stddef.h>
-
 #include "base/fault.h"
-
-struct symbol {			/* a function, and where to put its address */
-	const char	*name;
-	size_t		 at;	/* bytes, in a table of pointers */
-};
 
 struct library {
 	const char	*file;	/* what to load */
 	const char	*package;	/* its Debian package */
-	const struct symbol *symbol;
-	size_t		 n;	/* of these */
+	const char	*const *function;	/* their names, then NULL */
 };
 
 /*
- * Load the library and fill the table.  It stays loaded.  "what" is the end or
+ * Its functions are a list, #define LIBX_FUNCTIONS(X) X(x_open) X(x_close), and
+ * the table of pointers to them, and the names, are made of that:
+ *
+ *	struct libx { LIBX_FUNCTIONS(LIBRARY_MEMBER) };
+ *	... names[] = { LIBX_FUNCTIONS(LIBRARY_NAME) NULL };
+ */
+#define LIBRARY_MEMBER(name)	__typeof__(name) *(name);
+#define LIBRARY_NAME(name)	#name,
+
+/*
+ * Load the library and fill the table, a struct of nothing but pointers in the
+ * order of the names.  It stays loaded.  "what" is the end or
  * operand that needs it, for messages.  Returns 0, or -1 with *f: it is missing
  * or too old, or cannot be loaded for another reason, such as a lack of
  * descriptors.

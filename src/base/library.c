@@ -32,19 +32,19 @@ library_load(const struct library *l, void *table, const char *what,
     struct fault *f)
 {
 	void *so = dlopen(l->file, RTLD_NOW | RTLD_LOCAL), *sym;
-	const struct symbol *s;
+	size_t i;
 
 	if (so == NULL)
 		return library_fail(l, what, f);
-	for (s = l->symbol; s < l->symbol + l->n; s++) {
-		sym = dlsym(so, s->name);
+	for (i = 0; l->function[i] != NULL; i++) {
+		sym = dlsym(so, l->function[i]);
 		if (sym == NULL)
 			return fault_set(f, STATUS_REFUSED, "%s needs a newer "
-			    "%s, one with %s", what, l->file, s->name);
+			    "%s, one with %s", what, l->file, l->function[i]);
 		/*
 		 * ISO C has no cast from object pointers to function pointers.
 		 */
-		memcpy((char *)table + s->at, &sym, sizeof(sym));
+		memcpy((char *)table + i * sizeof(sym), &sym, sizeof(sym));
 	}
 	return 0;
 }

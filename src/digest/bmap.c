@@ -86,15 +86,15 @@ struct reader {
 
 /* --------------------------------------------------------------- library */
 
-static const struct symbol symbols[] = {
-#define SYMBOL(member, name)	{ #name, offsetof(struct expat, member) },
-	EXPAT_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+#define NAME(member, name)	#name,
+	EXPAT_FUNCTIONS(NAME) NULL
+#undef NAME
 };
 
 static const struct library library = {
 	.file = "libexpat.so.1", .package = "libexpat1",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 static int

@@ -15,15 +15,15 @@
  * Loading libcrypto.
  */
 
-static const struct symbol symbols[] = {
-#define SYMBOL(member, name)	{ #name, offsetof(struct crypto, member) },
-	CRYPTO_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+#define NAME(member, name)	#name,
+	CRYPTO_FUNCTIONS(NAME) NULL
+#undef NAME
 };
 
 static const struct library library = {
 	.file = LIBCRYPTO, .package = "libssl3",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 /*

@@ -7,19 +7,17 @@
 #ifdef HAVE_LIBNBD
 #include "nbd.h"
 
-#include <stddef.h>
-
 #include "base/library.h"
 
-static const struct symbol symbols[] = {
-#define SYMBOL(name)	{ "nbd_" #name, offsetof(struct libnbd, name) },
-	LIBNBD_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+#define NAME(name)	"nbd_" #name,
+	LIBNBD_FUNCTIONS(NAME) NULL
+#undef NAME
 };
 
 static const struct library library = {
 	.file = "libnbd.so.0", .package = "libnbd0",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 int

@@ -6,23 +6,20 @@
 #ifdef HAVE_LIBRBD
 #include "rbd_image.h"
 
-#include <stddef.h>
-
 #include "base/library.h"
 
-static const struct symbol symbols[] = {
-#define SYMBOL(name)	{ "rbd_" #name, offsetof(struct librbd, name) },
-	LIBRBD_FUNCTIONS(SYMBOL)
-#undef SYMBOL
-#define SYMBOL(name) \
-	{ "rados_" #name, offsetof(struct librbd, rados.name) },
-	LIBRADOS_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+#define NAME(name)	"rbd_" #name,
+	LIBRBD_FUNCTIONS(NAME)
+#undef NAME
+#define NAME(name)	"rados_" #name,
+	LIBRADOS_FUNCTIONS(NAME) NULL
+#undef NAME
 };
 
 static const struct library library = {
 	.file = "librbd.so.1", .package = "librbd1",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 int

@@ -31,20 +31,16 @@ bz2_begins(const unsigned char *head, size_t n)
 	X(BZ2_bzDecompressInit) X(BZ2_bzDecompress) X(BZ2_bzDecompressEnd)
 
 struct libbz2 {
-#define MEMBER(name)	__typeof__(name) *(name);
-	LIBBZ2_FUNCTIONS(MEMBER)
-#undef MEMBER
+	LIBBZ2_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-static const struct symbol symbols[] = {
-#define SYMBOL(name)	{ #name, offsetof(struct libbz2, name) },
-	LIBBZ2_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+	LIBBZ2_FUNCTIONS(LIBRARY_NAME) NULL
 };
 
 static const struct library library = {
 	.file = "libbz2.so.1.0", .package = "libbz2-1.0",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 struct bz2 {

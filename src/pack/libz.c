@@ -9,18 +9,15 @@
 #include <limits.h>
 #include <sys/param.h>
 
-#include "base/library.h"
 #include "base/status.h"
 
-static const struct symbol symbols[] = {
-#define SYMBOL(name)	{ #name, offsetof(struct libz, name) },
-	LIBZ_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+	LIBZ_FUNCTIONS(LIBRARY_NAME) NULL
 };
 
 static const struct library library = {
 	.file = "libz.so.1", .package = "zlib1g",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 int

@@ -6,15 +6,14 @@
 
 #include <zlib.h>
 
+#include "base/library.h"
 #include "pack/codec.h"
 
 #define LIBZ_FUNCTIONS(X) \
 	X(inflateInit2_) X(inflateReset) X(inflate) X(inflateEnd) X(crc32_z)
 
 struct libz {
-#define MEMBER(name)	__typeof__(name) *(name);
-	LIBZ_FUNCTIONS(MEMBER)
-#undef MEMBER
+	LIBZ_FUNCTIONS(LIBRARY_MEMBER)
 };
 
 /* Load the library.  Returns 0, or -1 with *f. */

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 
-#include "base/library.h"
 #include "base/status.h"
 
 enum {
@@ -16,15 +15,13 @@ enum {
 	WINDOW_LOG_MOST = sizeof(size_t) == 4 ? 30 : 31,
 };
 
-static const struct symbol symbols[] = {
-#define SYMBOL(name)	{ #name, offsetof(struct libzstd, name) },
-	LIBZSTD_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+	LIBZSTD_FUNCTIONS(LIBRARY_NAME) NULL
 };
 
 static const struct library library = {
 	.file = "libzstd.so.1", .package = "libzstd1",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 static int

@@ -7,6 +7,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/library.h"
 #include "pack/codec.h"
 
 #define LIBZSTD_FUNCTIONS(X) \
@@ -15,9 +16,7 @@
 	X(ZSTD_getErrorCode) X(ZSTD_getErrorName)
 
 struct libzstd {
-#define MEMBER(name)	__typeof__(name) *(name);
-	LIBZSTD_FUNCTIONS(MEMBER)
-#undef MEMBER
+	LIBZSTD_FUNCTIONS(LIBRARY_MEMBER)
 };
 
 /*

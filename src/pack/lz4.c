@@ -27,20 +27,16 @@ lz4_begins(const unsigned char *head, size_t n)
 	X(LZ4F_getErrorName)
 
 struct liblz4 {
-#define MEMBER(name)	__typeof__(name) *(name);
-	LIBLZ4_FUNCTIONS(MEMBER)
-#undef MEMBER
+	LIBLZ4_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-static const struct symbol symbols[] = {
-#define SYMBOL(name)	{ #name, offsetof(struct liblz4, name) },
-	LIBLZ4_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+	LIBLZ4_FUNCTIONS(LIBRARY_NAME) NULL
 };
 
 static const struct library library = {
 	.file = "liblz4.so.1", .package = "liblz4-1",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 struct lz4 {

@@ -37,20 +37,16 @@ enum {
 	X(lzma_index_iter_init) X(lzma_index_iter_next) X(lzma_index_end)
 
 struct liblzma {
-#define MEMBER(name)	__typeof__(name) *(name);
-	LIBLZMA_FUNCTIONS(MEMBER)
-#undef MEMBER
+	LIBLZMA_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-static const struct symbol symbols[] = {
-#define SYMBOL(name)	{ #name, offsetof(struct liblzma, name) },
-	LIBLZMA_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+	LIBLZMA_FUNCTIONS(LIBRARY_NAME) NULL
 };
 
 static const struct library library = {
 	.file = "liblzma.so.5", .package = "liblzma5",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 struct xz {

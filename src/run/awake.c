@@ -18,20 +18,16 @@
 	X(sd_bus_wait) X(sd_bus_message_read) X(sd_bus_close_unref)
 
 struct libsystemd {
-#define MEMBER(name)	__typeof__(name) *(name);
-	BUS_FUNCTIONS(MEMBER)
-#undef MEMBER
+	BUS_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-static const struct symbol symbols[] = {
-#define SYMBOL(name)	{ #name, offsetof(struct libsystemd, name) },
-	BUS_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+	BUS_FUNCTIONS(LIBRARY_NAME) NULL
 };
 
 static const struct library library = {
 	.file = "libsystemd.so.0", .package = "libsystemd0",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 enum { LONG = 1 << 30 };	/* bytes; what is shorter does not take long */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "base/library.h"
 #include "end/backend.h"
 #include "end/lane.h"
 #include "scsi/scsi.h"
@@ -38,9 +39,7 @@
 	X(scsi_task_add_data_in_buffer) X(scsi_task_add_data_out_buffer)
 
 struct libiscsi {
-#define MEMBER(name)	__typeof__(name) *name;
-	LIBISCSI_FUNCTIONS(MEMBER)
-#undef MEMBER
+	LIBISCSI_FUNCTIONS(LIBRARY_MEMBER)
 };
 
 /*

@@ -7,19 +7,13 @@
 #ifdef HAVE_LIBISCSI
 #include "iscsi_link.h"
 
-#include <stddef.h>
-
-#include "base/library.h"
-
-static const struct symbol symbols[] = {
-#define SYMBOL(name)	{ #name, offsetof(struct libiscsi, name) },
-	LIBISCSI_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const char *const functions[] = {
+	LIBISCSI_FUNCTIONS(LIBRARY_NAME) NULL
 };
 
 static const struct library library = {
 	.file = "libiscsi.so.7", .package = "libiscsi7",
-	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+	.function = functions,
 };
 
 int
