@@ -17,6 +17,7 @@
 #include "disk/disk.h"
 #include "open/tee.h"
 #include "input.h"
+#include "plan/fit.h"
 #include "plan/plan.h"
 
 enum { WORDS_MOST = 40 };
@@ -69,6 +70,14 @@ disk_of_block(dev_t node, struct disk *d)
 	(void)node;
 	(void)d;
 	return false;
+}
+
+uint64_t
+fit_memory(void)
+{
+	uint64_t n = take();
+
+	return n == 0 ? UINT64_MAX : n << 16;
 }
 
 static void
