@@ -611,6 +611,10 @@ bmaptool --no-checksum
 losetup -r
 partx -u
 EOT
+not_run "an operand of ddrescue, and what a report says: tests/bench/shapes and volumes.t have these" <<'EOT'
+-d -c 1024
+vg0/root: /home/a
+EOT
 not_run "a word of the shell, which all are run with here" <<'EOT'
 set -o pipefail
 EOT

@@ -179,7 +179,7 @@ struct job {			/* I: set before the workers start */
 	struct extent	 extent;	/* order: of the source, the last one */
 	atomic_uint_fast64_t spared;	/* bytes that the target had already */
 	atomic_uint_fast64_t rest;	/* bytes behind the copy, cleared */
-	uint64_t	 rest_whole;	/* of so many, in that phase */
+	atomic_uint_fast64_t rest_whole;	/* of so many, then */
 	uint64_t	 hole_bytes;	/* lead: bytes of holes in a target
 					 * that may be kept */
 	int		 halt;		/* I: readable once stop is set */

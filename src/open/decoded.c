@@ -354,7 +354,8 @@ blocks_transfer(struct lane *lane, struct io *io)
 	struct decoded *d = lane->ep->priv;
 
 	unpacker_read(d->blocks, lane, io);
-	lane->ep->is.stuck = d->carrier.is.stuck;
+	if (d->carrier.is.stuck)
+		lane->ep->is.stuck = true;
 }
 
 static int

@@ -147,7 +147,7 @@ back 2
 bad_too()
 {
 	fresh
-	slow 4
+	slow 1
 	bad 10007 30
 	midway returns 1
 	within 28 rescue 100 wait=20 "$@" && says 'it is back as' && is - 10007+30 &&
