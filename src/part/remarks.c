@@ -291,16 +291,15 @@ image_named(const char *name)
  * looked into only with such a name: most is small, and soon copied.
  */
 static void
-torn_make(struct remarks *found, const struct plan *p, struct lookup *src,
-    bool thorough)
+torn_make(struct remarks *found, const struct plan *p, struct lookup *src)
 {
 	const char *name = p->src->name;
 	const struct parts *t;
 	size_t i;
 
 	if (p->src->is.device || !p->bounded || p->src_off > 0 ||
-	    p->opts->count >= 0 || !parts_possible(p->src) || (!thorough &&
-	    !p->dst->is.device && !image_named(name)) ||
+	    p->opts->count >= 0 || !parts_possible(p->src) ||
+	    (!p->dst->is.device && !image_named(name)) ||
 	    (t = table_of(src)) == NULL)
 		return;
 	for (i = 0; i < t->n; i++)
@@ -443,7 +442,7 @@ remarks_of_target(struct remarks *found, const struct plan *p,
 	}
 	clone_make(found, p, src);
 	beyond_make(&found->beyond, p, src);
-	torn_make(found, p, src, thorough);
+	torn_make(found, p, src);
 	if ((thorough || p->dst->is.device) && p->length > 0)
 		found->signs = parts_signs(p->dst, p->dst_off, to,
 		    &found->sign);
