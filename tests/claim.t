@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # That the target is held until the copy has ended, and what others hold or have
 # locked is not touched.  Needs root.
-# shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2034,SC2046,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/safety.sh"
 

@@ -100,13 +100,14 @@ snapshot()
 }
 as_it_was()
 {
-	local to=1049600 from=1056768
+	local to=1049600 from=1056768 rest=3678208
 	case ${swap_on-} in
-	"$d")	to=8192 from=8M ;;
-	"$p1")	to=1052672 from=3M ;;
+	"$d")	to=8192 from=3671040 rest=8M ;;
+	"$p1")	to=1052672 from=3145728 ;;
 	esac
 	{ cmp -n 1024 before disk.img && cmp -i 8k -n $((to - 8192)) before disk.img &&
-	    cmp -i $from before disk.img; } ||
+	    cmp -i $from -n $((3671040 - from)) before disk.img &&
+	    cmp -i $rest before disk.img; } ||
 	    fail "$(cmp -l before disk.img | wc -l) bytes are others; now" \
 		"$(od -A d -t x1z -N 64 disk.img)"
 }
