@@ -54,7 +54,7 @@ awake_answered(sd_bus_message *m, void *arg, sd_bus_error *error)
 	return 1;
 }
 
-static int
+static void
 awake_ask(sd_bus *bus, struct inhibition *in)
 {
 	uint64_t until = clock_ns() + answer_within, now;
@@ -69,7 +69,6 @@ awake_ask(sd_bus *bus, struct inhibition *in)
 		if (n == 0)
 			n = in->lib->sd_bus_wait(bus, (until - now) / 1000);
 	}
-	return in->fd;
 }
 
 int
