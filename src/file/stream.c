@@ -1,8 +1,8 @@
 /*
  * Ends that are read and written in order: pipes, terminals, character devices,
  * and files that are appended to.  The engine lets one worker at a time in
- * here, in order (turn.h, and the lock "order" of job.h); this also guards the
- * state between two requests.
+ * here, in order (turn_wait, and the lock "order" of job.h); this also guards
+ * the state between two requests.
  */
 #include "end/backend.h"
 

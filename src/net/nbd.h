@@ -1,5 +1,5 @@
 /*
- * An NBD server as an end, as nbd.c, nbd_open.c and nbd_extents.c share it.
+ * An NBD server as an end: nbd.c, its connections (nbd_link.c), and libnbd.
  */
 #ifndef PARDD_NBD_H
 #define PARDD_NBD_H

@@ -108,7 +108,7 @@ bool nvme_flush(int fd, const struct nvme_disk *, unsigned timeout,
     struct nvme_reply *);
 
 /*
- * An NVMe disk as an end, as nvme.c and nvme_open.c share it.
+ * An NVMe disk as an end.
  */
 
 enum { PAGE = 4096 };
