@@ -62,6 +62,8 @@ static const struct rule {
 	{ "maxtime= needs map=", ENDS, "maxtime=1", "", "map=m" },
 	{ "minrate= needs map=", ENDS, "minrate=1", "", "map=m" },
 	{ "wait= needs map=", ENDS, "wait=1", "", "map=m" },
+	{ "wait= and decode= cannot be", ENDS "map=m", "wait=1",
+	    "decode=auto decode=xz", "decode=none" },
 	{ "ongone= needs wait=", ENDS "map=m", "ongone=true", "", "wait=1" },
 	{ "domaintypes= needs domain=", ENDS "map=m", "domaintypes=+", "",
 	    "domain=d" },
