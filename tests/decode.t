@@ -93,6 +93,38 @@ if can_loop; then
 		    complete && says 'verified, decoded from xz$' && cmp -n "$(stat -c %s image)" image disk
 	}
 	it "unpacks onto a disk" onto_disk
+	# What is unpacked may be of a kind that nobody wants there, either.
+	inside()
+	{
+		local format
+		truncate -s 2M disk && cp disk was && loop disk && printf 'QFI\xfb' >image && truncate -s 300K image || return
+		for format in gz xzb zst zip; do
+			pack $format image >x.img && exits 101 "$pardd" if=x.img of="$dev" decode=auto &&
+			    one_line 'what x.img holds is itself a qcow2 image; unpack it into a file first$' &&
+			    exits 101 "$pardd" of="$dev" decode="$(word $format)" < <(cat x.img) && same disk was &&
+			    exits 0 "$pardd" if=x.img of=y.qcow2 oflag=trunc decode=auto && complete && same image y.qcow2 &&
+			    ! grep itself err || fail "$format" || return
+		done
+		cp x.img x.zip && exits 0 "$pardd" if=x.zip of=y decode=auto && says 'x.zip holds is itself a qcow2 image$'
+	}
+	it "does not unpack an image of a virtual machine onto a disk" inside
+	# Where a copy begins with ipart=, decode=auto has not looked.
+	in_partition()
+	{
+		packed gz 300 && truncate -s 4M src dst && cp dst was && echo 'start=2048,size=2048' | sfdisk -q src &&
+		    dd if=x of=src bs=1M seek=1 conv=notrunc status=none && loop dst || return
+		local to=$dev
+		exits 101 "$pardd" if=src ipart=1 of="$to" decode=auto && same dst was &&
+		    one_line "partition 1 of src is compressed; for what it holds: pardd if=src ipart=1 . pardd decode=auto of=$to; decode=none" &&
+		    pipes_through "$to" && loop src && exits 101 "$pardd" if="$dev" ipart=1 of="$to" decode=auto &&
+		    exits 0 "$pardd" if="$dev" ipart=1 of=part decode=auto && says 'partition 1 of .* is compressed' &&
+		    exits 0 "$pardd" if=src ipart=1 of="$to" decode=none && complete && cmp -n 1048576 part dst
+	}
+	pipes_through()
+	{
+		"$pardd" if=src ipart=1 2>/dev/null | exits 0 "$pardd" decode=auto of="$1" && cmp -n "$(stat -c %s image)" image dst
+	}
+	it "says that a partition is packed" in_partition
 	# An image that was written onto a disk as it is, with zeros behind it.
 	from_disk()
 	{

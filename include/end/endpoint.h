@@ -161,9 +161,9 @@ struct endpoint {		/* shared by all workers; const once open */
 	const char	*sync_why;	/* why not engine=async, or NULL */
 	const struct endpoint *carrier;	/* whose bytes it unpacks, or NULL */
 	const char	*decoded;	/* from this format, or NULL */
-	const unsigned char *head;	/* HEAD_SEEN bytes of a stream, read
-				 * while opening, zeros behind its end;
-				 * NULL: unread, or unpacked */
+	const unsigned char *head;	/* HEAD_SEEN bytes of a stream, or of
+				 * what is unpacked, read while opening,
+				 * zeros behind its end; or NULL: unread */
 	char		 again[300];	/* its new name: endpoint_replace */
 	char		 said[256];	/* once closed: note of the backend, */
 	char		 packed[HASH_HEX];	/* and the digest of what it

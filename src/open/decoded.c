@@ -558,13 +558,12 @@ static void
 decoded_take_over(struct endpoint *ep, struct decoded *d)
 {
 	const struct endpoint *c = &d->carrier;
-	bool plain = d->d.codec->bit == 0;
 
 	ep->be = d->blocks != NULL ? &blocks_backend : &decoded_backend;
 	ep->priv = d;
 	ep->carrier = c;
-	ep->decoded = plain ? NULL : d->d.codec->word;
-	ep->head = plain && d->head_len > 0 ? d->head : NULL;
+	ep->decoded = d->d.codec->bit == 0 ? NULL : d->d.codec->word;
+	ep->head = d->head_len > 0 ? d->head : NULL;
 	ep->is = (struct traits){ .inherited = c->is.inherited,
 		.piped = c->is.piped, .device = c->is.device,
 		.remote = c->is.remote, .streamed = d->blocks == NULL,

@@ -106,14 +106,19 @@ packed_find(const unsigned char *head)
 	return text_find(text);
 }
 
-/* Write the command that is meant: from the source to "of=/dev/sdb". */
+/*
+ * Write the command that is meant: from the source, or that partition of it, to
+ * "of=/dev/sdb".
+ */
 static int
-cure_write(const struct packing *is, const char *from, const char *to,
-    char *text, size_t room)
+cure_write(const struct packing *is, const char *from, unsigned part,
+    const char *to, char *text, size_t room)
 {
 	char served[COMMAND], *word;
 	int n = 0;
 
+	if (part > 0 && is->cure != CURE_DECODE)
+		return COMMAND;
 	switch (is->cure) {
 	case CURE_PIPE:
 		return snprintf(text, room, "%s %s | pardd %s", is->with, from,
@@ -132,8 +137,10 @@ cure_write(const struct packing *is, const char *from, const char *to,
 		n = snprintf(text, room, "pardd if=%s %s", word, to);
 		free(word);
 		return n;
-	case CURE_NONE:
 	case CURE_DECODE:
+		return snprintf(text, room, "pardd if=%s ipart=%u | pardd "
+		    "decode=auto %s", from, part, to);
+	case CURE_NONE:
 		break;
 	}
 	return COMMAND;
@@ -179,23 +186,26 @@ packed_tell(const struct packing *is, const struct plan *p, char *text,
 	    p->src->is.streamed ? "FILE" : p->src->name);
 	char *name = shell_word(p->dst->name);
 	char to[COMMAND], command[COMMAND];
+	unsigned part = p->src->lim.part;
 	bool known;
 
-	if (is->cure == CURE_DECODE) {
+	if (p->src->decoded != NULL || (is->cure == CURE_DECODE && part == 0)) {
 		free(from);
 		free(name);
-		snprintf(text, room, "%s is %s; decode=auto unpacks it",
-		    p->src->name, is->what);
+		snprintf(text, room, p->src->decoded == NULL ?
+		    "%s is %s; decode=auto unpacks it" :
+		    "what %s holds is itself %s", p->src->name, is->what);
 		return;
 	}
 	/* a command that is cut off would be worse than none */
 	known = from != NULL && name != NULL &&
 	    target_write(p, name, to, sizeof(to)) < COMMAND &&
-	    cure_write(is, from, to, command, sizeof(command)) < COMMAND;
+	    cure_write(is, from, part, to, command, sizeof(command)) < COMMAND;
 	free(from);
 	free(name);
-	snprintf(text, room, "%s is %s%s%s", p->src->name, is->what, known ?
-	    "; for what it holds: " : "", known ? command : "");
+	snprintf(text, room, "%s%s is %s%s%s", p->src->lim.within,
+	    p->src->name, is->what, known ? "; for what it holds: " : "",
+	    known ? command : "");
 }
 
 int
@@ -204,8 +214,9 @@ packed_refuse(const struct packing *is, const struct plan *p, struct fault *f)
 	char text[sizeof(f->text)];
 
 	packed_tell(is, p, text, sizeof(text));
-	return fault_set(f, STATUS_REFUSED, "%s; decode=none copies "
-	    "it as it is", text);
+	return fault_set(f, STATUS_REFUSED, "%s; %s", text, p->src->decoded ==
+	    NULL ? "decode=none copies it as it is" :
+	    "unpack it into a file first");
 }
 
 void

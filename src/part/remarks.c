@@ -355,18 +355,25 @@ slip_of_volume(struct remarks *found, const struct plan *p, struct lookup *src)
 	}
 }
 
+/* Whether decode=auto did not look where the copy begins. */
+static bool
+packed_unseen(const struct plan *p)
+{
+	return p->src->lim.part > 0 && (p->opts->decode & DECODE_AUTO) != 0;
+}
+
 /*
- * What the source is by its first bytes, if they were read from a stream, or it
- * is a file, since a rescue does not read a disk more than necessary.
+ * What the source is by its first bytes, if they were read when it was opened,
+ * or it is a file, or decode=auto is meant to see it, since a rescue does not
+ * read a disk more than necessary.
  */
 static const struct packing *
 packed_source(const struct plan *p, struct lookup *src)
 {
-	if (p->src_off > 0)
-		return NULL;
-	if (p->src->head != NULL)
+	if (p->src_off == 0 && p->src->head != NULL)
 		return packed_find(p->src->head);
-	return p->src->is.device || !parts_possible(p->src) ||
+	return (packed_unseen(p) ? p->src_off > p->src->lim.base :
+	    p->src_off > 0 || p->src->is.device) || !parts_possible(p->src) ||
 	    !table_none(src) ? NULL : packed_find(volume_of(src)->head);
 }
 
@@ -383,7 +390,8 @@ packed_make(struct remarks *found, const struct plan *p, struct lookup *src)
 
 	if ((p->opts->decode & DECODE_NONE) != 0 || p->length == 0 ||
 	    !endpoint_holds(p->dst) ||
-	    (!p->dst->is.device && from == NULL && to == NULL))
+	    (!p->dst->is.device && from == NULL && to == NULL &&
+	    !packed_unseen(p)))
 		return;
 	is = packed_source(p, src);
 	if (is != NULL && (p->dst->is.device || !packed_alike(is, to)))
