@@ -828,7 +828,7 @@ hung_file()
 hung_close()
 {
 	local last
-	"$blocks" make src 8M && : >dst &&
+	"$blocks" make src 64k && : >dst &&
 	    FAULT_LOG_ALL=1 with_faults "on=$PWD/$1 op=close nth=99 hang" exits 0 "$pardd" if=src of=dst hash=md5 || return
 	last=$(grep -c ^close faults)
 	with_faults "on=$PWD/$1 op=close nth=$last hang" "$tools/ends" how "$pardd" if=src of=dst json=json hash=md5 hashfile=sums 2>err &
