@@ -14,6 +14,20 @@ flush_fails()
 	    does_not_say '^pardd: complete'
 }
 it "saves nothing as finished when the flush at the end fails" flush_fails
+# The last flush of a file is fsync, as the map records when it was written.
+flush_with_date_fails()
+{
+	local n
+	stuff && FAULT_LOG_ALL=1 with_faults "on=$PWD/dst op=flush nth=99" exits 0 "$pardd" if=src of=dst map=map || return
+	n=$(grep -c '^f.*sync' faults)
+	grep -q ' written=' map && rm map dst || return
+	exits 103 with_faults "on=$PWD/dst op=flush fail=EIO nth=$n" "$pardd" if=src of=dst map=map &&
+	    faulty fsync && nothing_safe && says 'dst: flushing: .*rror' || return
+	rm map dst
+	exits 0 with_faults "on=$PWD/dst op=flush fail=EINTR nth=$n" "$pardd" if=src of=dst map=map &&
+	    faulty fsync && same src dst && grep -q ' written=' map
+}
+it "... the one with the time of the last write, too" flush_with_date_fails
 flush_fails_midway()
 {
 	# only the first one fails: such an error is told once

@@ -105,8 +105,8 @@ struct backend {
 	 * Extend it to at least length bytes; errno.  NULL: it has no length.
 	 */
 	int (*extend)(struct endpoint *, uint64_t length);
-	/* See endpoint_written.  NULL: never. */
-	bool (*written)(const struct endpoint *, struct timespec *);
+	/* See endpoint_written.  NULL: EOPNOTSUPP. */
+	int (*written)(const struct endpoint *, struct timespec *);
 	/* Look up its size again.  NULL: the size cannot change. */
 	void (*restat)(struct endpoint *);
 	/*
@@ -230,8 +230,11 @@ int fault_found(struct fault *f, const struct endpoint *);
 /* Refuse a zoned disk that is to be written by commands.  Returns -1. */
 int endpoint_zoned(const struct endpoint *, struct fault *f);
 
-/* fdatasync, after EINTR again for so many s.  Returns 0 or an errno value. */
-int flush_fd(int fd, unsigned timeout);
+/*
+ * Call fdatasync or fsync, after EINTR again for so many s.  Returns 0 or an
+ * errno value.
+ */
+int flush_fd(int (*sync)(int), int fd, unsigned timeout);
 
 /*
  * Read the first block of a disk, if it has one.  The result is

@@ -403,10 +403,11 @@ bool endpoint_readable_back(const struct endpoint *);
 int endpoint_close(struct endpoint *);
 
 /*
- * When a target file was last written, if its file system keeps that time
- * exactly; else false.
+ * When a target file was last written, which is flushed as well.  Returns 0 or
+ * an errno value: EOPNOTSUPP if its file system does not keep that time
+ * exactly, else an error of the flush.
  */
-bool endpoint_written(const struct endpoint *, struct timespec *);
+int endpoint_written(const struct endpoint *, struct timespec *);
 
 /* How to find its file, for filesystem.h and overlay.h. */
 struct located endpoint_located(const struct endpoint *);

@@ -165,11 +165,11 @@ io_again(int err, struct clock_limit *limit)
 }
 
 int
-flush_fd(int fd, unsigned timeout)
+flush_fd(int (*sync)(int), int fd, unsigned timeout)
 {
 	struct clock_limit limit = { .seconds = timeout };
 
-	while (fdatasync(fd) != 0)
+	while (sync(fd) != 0)
 		if (errno != EINTR || !io_again(errno, &limit))
 			return errno;
 	return 0;

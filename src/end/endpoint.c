@@ -150,7 +150,7 @@ endpoint_go_on(struct endpoint *ep)
 int
 endpoint_flush(struct endpoint *ep, struct fault *f)
 {
-	struct clock_limit limit = { .seconds = ep->spec.timeout };
+	int err;
 
 	if (ep->is.unflushable && !ep->is.remote && ep->spec.sync)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: it is on an "
@@ -158,13 +158,9 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 		    "(sync=0 does without)", ep->name);
 	if (ep->be->flush != NULL && ep->be->flush(ep, f) != 0)
 		return -1;
-	while (ep->dir >= 0 && fsync(ep->dir) != 0)
-		if (errno == EINVAL)
-			break;		/* no flush needed there */
-		else if (errno != EINTR || !io_again(errno, &limit))
-			return fault_errno(f, errno, "%s: flushing its "
-			    "directory", ep->name);
-	return 0;
+	err = ep->dir < 0 ? 0 : flush_fd(fsync, ep->dir, ep->spec.timeout);
+	return err == 0 || err == EINVAL ? 0 :	/* no flush needed there */
+	    fault_errno(f, err, "%s: flushing its directory", ep->name);
 }
 
 unsigned
@@ -240,10 +236,10 @@ endpoint_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	return -1;
 }
 
-bool
+int
 endpoint_written(const struct endpoint *ep, struct timespec *t)
 {
-	return ep->be->written != NULL && ep->be->written(ep, t);
+	return ep->be->written == NULL ? EOPNOTSUPP : ep->be->written(ep, t);
 }
 
 void

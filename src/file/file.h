@@ -92,7 +92,7 @@ bool file_below_moved(const struct endpoint *);
 /* The rest of file_kept.c, as in struct backend. */
 void file_look_below(struct endpoint *, uint64_t from, uint64_t to);
 uint64_t file_holes(const struct endpoint *, uint64_t from, uint64_t to);
-bool file_written(const struct endpoint *, struct timespec *);
+int file_written(const struct endpoint *, struct timespec *);
 int file_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
     uint64_t most, struct fault *);
 

@@ -114,7 +114,7 @@ flush_disk(const struct endpoint *ep, const struct file *file, struct fault *f)
 static int
 flush_by(int fd, const struct endpoint *ep, struct fault *f)
 {
-	int err = flush_fd(fd, ep->spec.timeout);
+	int err = flush_fd(fdatasync, fd, ep->spec.timeout);
 
 	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }

@@ -290,11 +290,12 @@ below_holed(const struct endpoint *ep, const struct file *file, int fd,
 /*
  * Not on a server or FUSE daemon, which may use its own clock or coarser times.
  */
-bool
+int
 file_written(const struct endpoint *ep, struct timespec *t)
 {
 	const struct file *file = ep->priv;
 	struct stat st;
+	int err;
 
 	switch ((unsigned long)ep->fs.f_type) {
 	case EXT4_SUPER_MAGIC:
@@ -303,14 +304,17 @@ file_written(const struct endpoint *ep, struct timespec *t)
 	case TMPFS_MAGIC:
 		break;
 	default:
-		return false;
+		return EOPNOTSUPP;
 	}
+	if (file->device)
+		return EOPNOTSUPP;
 	/* fdatasync may leave the time behind, for a power cut to undo */
-	if (file->device || fsync(file->plain) != 0 ||
-	    fstat(file->plain, &st) != 0)
-		return false;
-	*t = st.st_mtim;
-	return true;
+	err = flush_fd(fsync, file->plain, ep->spec.timeout);
+	if (err == 0 && fstat(file->plain, &st) != 0)
+		err = errno;
+	if (err == 0)
+		*t = st.st_mtim;
+	return err;
 }
 
 static int

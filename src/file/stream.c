@@ -431,7 +431,8 @@ static int
 stream_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct stream *s = ep->priv;
-	int err = ep->is.durable ? flush_fd(s->fd, ep->spec.timeout) : 0;
+	int err = ep->is.durable ?
+	    flush_fd(fdatasync, s->fd, ep->spec.timeout) : 0;
 
 	if (err == EINVAL)
 		err = 0;		/* from the kernel, on no medium */

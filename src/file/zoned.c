@@ -282,7 +282,7 @@ static int
 zoned_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct zoned *zd = ep->priv;
-	int err = flush_fd(zd->fd, ep->spec.timeout);
+	int err = flush_fd(fdatasync, zd->fd, ep->spec.timeout);
 
 	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }

@@ -119,15 +119,18 @@ words_known(char *text, size_t room, const char *identity)
  */
 static const char date_mark[] = " written=";
 
-void
-maploader_date(struct mapsaver *ms, const struct plan *p)
+int
+maploader_date(struct mapsaver *ms, const struct plan *p, struct fault *f)
 {
 	size_t n = strlen(ms->target);
 	struct timespec t;
+	int err = endpoint_written(p->dst, &t);
 
-	if (endpoint_written(p->dst, &t))
+	if (err == 0)
 		snprintf(ms->target + n, sizeof(ms->target) - n, "%s%lld.%09ld",
 		    date_mark, (long long)t.tv_sec, t.tv_nsec);
+	return err == 0 || err == EOPNOTSUPP ? 0 :
+	    fault_errno(f, err, "%s: flushing", p->dst->name);
 }
 
 /*
@@ -150,7 +153,7 @@ written_since(struct mapsaver *ms, const struct endpoint *dst)
 	*at = '\0';
 	sec = strtoll(at + sizeof(date_mark) - 1, &end, 10);
 	nsec = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-	return !dst->is.absent && endpoint_written(dst, &is) &&
+	return !dst->is.absent && endpoint_written(dst, &is) == 0 &&
 	    (is.tv_sec != sec || is.tv_nsec != nsec);
 }
 

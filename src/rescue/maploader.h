@@ -13,10 +13,11 @@
 void maploader_name(struct mapsaver *ms, const struct plan *);
 
 /*
- * Add when the target was last written, if that is known.  For the end, when
- * everything that the map calls finished is written and nothing more will be.
+ * Flush the target, and add when it was last written, if that is known.  For
+ * the end, when everything that the map calls finished is written and nothing
+ * more will be.  Returns 0, or -1 with *f if the flush failed.
  */
-void maploader_date(struct mapsaver *ms, const struct plan *);
+int maploader_date(struct mapsaver *ms, const struct plan *, struct fault *f);
 
 /*
  * Load the file, check it against the ends, and put it into the map of the

@@ -234,9 +234,10 @@ mapsaver_save_job(struct job *job, int (*kept)(struct job *, struct fault *),
 	else if (kept(job, f) != 0 || target_kept(job, seg, n,
 	    kept == job_source_kept, f) != 0)
 		err = -1;		/* the map stays as it was */
+	else if (kept == job_source_kept &&	/* nothing is written later */
+	    maploader_date(&job->rescue->mapsaver, job->p, f) != 0)
+		err = mapsaver_doubt(job, true, f);
 	else {
-		if (kept == job_source_kept)	/* nothing is written later */
-			maploader_date(&job->rescue->mapsaver, job->p);
 		err = write_map(job, seg, n, mapfile_save_by, f);
 		f->by = TOLD_OF_MAP;
 	}

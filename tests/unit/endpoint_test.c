@@ -293,7 +293,7 @@ says_that_it_cannot(void **state)
 	assert_int_equal(endpoint_check_kept(&end, 0, 1, 0, &f), 0);
 	assert_int_equal(endpoint_check_range(&end, 0, 1, &end, 0, &f), 0);
 	assert_int_equal(endpoint_inside(&end), 0);
-	assert_false(endpoint_written(&end, &t));
+	assert_int_equal(endpoint_written(&end, &t), EOPNOTSUPP);
 	assert_false(endpoint_viewable(&end));
 	assert_false(endpoint_readable_back(&end));
 	assert_false(endpoint_disk(&end, &d));

@@ -33,6 +33,7 @@ static struct job job;
 static struct fault f;
 static char directory[] = "/tmp/pardd-maploader.XXXXXX", path[64], other[64];
 static const struct pass only_pass = { .text = "a pass", .phase = '?' };
+enum { UNFLUSHED = -1 };
 static struct timespec written_at;	/* sec 0: unknown */
 
 /* -------------------------------------------- in the place of the C library */
@@ -125,12 +126,13 @@ fdatasync(int fd)
 
 /* --------------------------------------------------------------- the cases */
 
-static bool
+static int
 written(const struct endpoint *ep, struct timespec *t)
 {
 	(void)ep;
 	*t = written_at;
-	return written_at.tv_sec != 0;
+	return written_at.tv_nsec == UNFLUSHED ? EIO :
+	    written_at.tv_sec == 0 ? EOPNOTSUPP : 0;
 }
 
 static const struct backend dated = { .view = tabled_view,
@@ -354,10 +356,14 @@ is_as_old_as_its_target(void **state)
 	(void)objection("# pardd target: offset=0\n", all);
 	assert_false(ms.dated);
 	written_at = (struct timespec){ 0 };
-	maploader_date(&ms, &p);
+	assert_int_equal(maploader_date(&ms, &p, &f), 0);
+	assert_string_equal(ms.target, "offset=0");
+	written_at.tv_nsec = UNFLUSHED;
+	assert_int_equal(maploader_date(&ms, &p, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EIO);
 	assert_string_equal(ms.target, "offset=0");
 	written_at = (struct timespec){ 7, 8 };
-	maploader_date(&ms, &p);
+	assert_int_equal(maploader_date(&ms, &p, &f), 0);
 	assert_string_equal(ms.target, "offset=0 written=7.000000008");
 }
 
