@@ -47,17 +47,22 @@ slow()
 	    came_to 11 1.005932
 }
 it "counts more where the disk is slow" slow
+# sysfs ROTATES
+sysfs()
+{
+	rm -rf map sys
+	mkdir -p sys/queue && echo 131072 >sys/size && echo 240:0 >sys/dev || return
+	echo 0 | tee sys/removable >sys/ro
+	echo 512 | tee sys/queue/logical_block_size >sys/queue/physical_block_size
+	echo "$1" >sys/queue/rotational
+}
 # safe_in ROTATES SERVERS: seconds until 90 % of a disk were there that serves so
 # many reads at a time, of which eight fail, for a second each
 safe_in()
 {
 	local i bad=''
 	for i in 1 2 3 4 5 6 7 8; do bad+=";bad $((i * 7000000 / 512 * 512)) 512"; done
-	rm -rf map sys
-	mkdir -p sys/queue && echo 131072 >sys/size && echo 240:0 >sys/dev || return
-	echo 0 | tee sys/removable >sys/ro
-	echo 512 | tee sys/queue/logical_block_size >sys/queue/physical_block_size
-	echo "$1" >sys/queue/rotational
+	sysfs "$1" || return
 	SYSFS=$PWD/sys on_disk "servers $2;overhead 50;error 1000000$bad" \
 	    "$pardd" if=src of=dst map=map thr=4
 	[[ $(cut -f 16 figures) = 0 && $(cut -f 4 figures) -le 8 ]] || fail "$(cat figures err)"
@@ -71,6 +76,14 @@ elsewhere()
 	    fail "$beside s, with four at a time $several s, and where it rotates $alone s"
 }
 it "reads elsewhere while a read takes as long as errors do, at as many places as the disk serves, unless it rotates" elsewhere
+# Each read takes 14 ms, and each error as much more.
+as_quick()
+{
+	sysfs 0 && SYSFS=$PWD/sys on_disk 'overhead 14000;error 14000;bad 20001792 15360' \
+	    "$pardd" if=src of=dst map=map bpt=128
+	[[ $(cut -f 16 figures) = 0 && $(cut -f 13 figures) -lt 2500 ]] || fail "$(cat figures err)"
+}
+it "takes no read for stuck where errors are as quick as good reads" as_quick
 wrong()
 {
 	on_disk 'jump 0' dd if=src of=dst bs=1M seek=1 count=1 conv=notrunc &&

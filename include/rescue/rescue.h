@@ -42,6 +42,7 @@ struct rescue {
 	atomic_bool	 begun;		/* a read of this run has returned */
 	_Atomic double	 wary_until;	/* s: errors are expected until then */
 	_Atomic double	 longest;	/* s: the longest error so far */
+	_Atomic double	 usual;		/* s: a good read, of late */
 	const struct pass *_Atomic pass;
 	atomic_bool	 entered;	/* a pass has begun */
 	struct place	 loaded;	/* I: where the map stood before */

@@ -26,6 +26,7 @@ enum {
 
 static const double slow_read = 1.0;	/* s: leave an area as slow as this */
 static const double hint_least = .01;	/* s */
+static const double usual_times = 3;	/* as long as good reads take */
 static const double wary_for = 600;	/* multiple of the time that an error
 					 * took */
 
@@ -56,12 +57,24 @@ rescue_patience(const struct rescue *r)
 
 /*
  * If the disk can read elsewhere meanwhile: as soon as a read takes so long
- * that it will probably fail.
+ * that it will probably fail.  Where errors are as quick as good reads that
+ * cannot be told.
  */
 static double
 rescue_hint(const struct rescue *r)
 {
-	return MAX(r->longest > 0 ? r->longest / 4 : slow_read, hint_least);
+	double least = MAX(hint_least, usual_times * r->usual);
+
+	return MAX(r->longest > 0 ? r->longest / 4 : slow_read, least);
+}
+
+/* A good read took so long: the last ones count most. */
+static void
+rescue_usual(struct rescue *r, double seconds)
+{
+	double usual = r->usual;
+
+	r->usual = usual > 0 ? usual + (seconds - usual) / 8 : seconds;
 }
 
 /* Be careful for a while after an error that took so long. */
@@ -258,6 +271,8 @@ piece_read_all(struct worker *w, struct hold *h, struct io *io)
 		*io = piece_read_before(w, h, *io);
 	} else if (io->err != 0 || io->done < io->len) {
 		return false;
+	} else {
+		rescue_usual(r, seconds);
 	}
 	piece_give(w, h, io, seconds);
 	return io->err == 0;

@@ -147,10 +147,10 @@ back 2
 bad_too()
 {
 	fresh
-	slow 1
+	slow 4
 	bad 10007 30
 	midway returns 1
-	within 28 rescue 100 wait=20 "$@" && says 'it is back as' && is - 10007+30 &&
+	within 20 rescue 100 wait=20 "$@" && says 'it is back as' && is - 10007+30 &&
 	    is '?*/' '' && honest
 }
 it "waits, and finds the bad blocks" bad_too if="$SG1" of="$SG2"
