@@ -84,6 +84,15 @@ decoded_fail(struct decoded *d, int status, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* The exit status of what has failed. */
+static int
+decoded_status(const struct decoded *d)
+{
+	return d->failed.status != 0 ? d->failed.status :
+	    errno_is_medium(d->failed.err) ? STATUS_MEDIUM :
+	    status_errno(d->failed.err);
+}
+
 /* Whether the copy is being stopped: no more is unpacked then. */
 static bool
 decoded_halted(struct decoded *d)
@@ -145,6 +154,11 @@ decoded_fill(struct decoded *d, size_t n)
 		d->at += io.done;
 		d->in_len += io.done;
 		d->ended = io.done < CHUNK;
+		if (size > 0 && io.done < io.len) {
+			decoded_fail(d, STATUS_SHORT, "it is cut short: its "
+			    "own bytes end at %llu", (unsigned long long)d->at);
+			return false;
+		}
 	}
 	return true;
 }
@@ -340,10 +354,8 @@ decoded_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 		    "bytes that were to be read", (unsigned long long)end);
 	if (d->state != FAILED || d->failed.err == ECANCELED)
 		return 0;
-	return fault_set(f, d->failed.status != 0 ? d->failed.status :
-	    errno_is_medium(d->failed.err) ? STATUS_MEDIUM :
-	    status_errno(d->failed.err), "%s: the copy has all of its content, "
-	    "but %s", ep->name, d->failed.why);
+	return fault_set(f, decoded_status(d), "%s: the copy has all of its "
+	    "content, but %s", ep->name, d->failed.why);
 }
 
 /* --- blocks ------------------------------------------------------------- */
@@ -536,10 +548,8 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 	    "ustar", 5) == 0;
 	if (d->state == FAILED && (d->head_len == 0 ||
 	    d->failed.status == STATUS_REFUSED))
-		return fault_set(f, d->failed.status != 0 ? d->failed.status :
-		    errno_is_medium(d->failed.err) ? STATUS_MEDIUM :
-		    status_errno(d->failed.err), "%s: %s", d->carrier.name,
-		    d->failed.why);
+		return fault_set(f, decoded_status(d), "%s: %s",
+		    d->carrier.name, d->failed.why);
 	if (d->state == OVER) {
 		d->size.size = d->head_len;
 		d->size.exact = true;
@@ -624,8 +634,7 @@ decoded_open(struct endpoint *ep, const struct opts *o, bool look,
 		return -1;
 	}
 	if (!unread && !decoded_fill(d, CODEC_PEEK))
-		fault_set(f, errno_is_medium(d->failed.err) ? STATUS_MEDIUM :
-		    status_errno(d->failed.err), "%s: %s", ep->name,
+		fault_set(f, decoded_status(d), "%s: %s", ep->name,
 		    d->failed.why);
 	else if ((d->d.codec = decoded_choose(d, o->decode, unread)) == NULL)
 		failed = 0;		/* it is not packed */
