@@ -48,7 +48,6 @@ struct slot {
 	uint64_t	 given;	/* u: bytes of it so far */
 	uint64_t	 used;	/* u: when, by "ticks" */
 	unsigned char	*buf;	/* of its user while it is busy, else const */
-	size_t		 good;	/* bytes: behind them it has failed */
 	struct io	 failed;	/* how, if its err is not 0 */
 };
 
@@ -193,14 +192,11 @@ unpack_part(struct unpack *w, struct slot *s)
 		slot_fail(s, ENOMEM, 0, "it %s", w->d.why);
 	whole = whole && (!head || unpack_run(w, s, part->head, CODEC_HEAD, &io,
 	    &ended)) && unpack_run(w, s, part->from, part->length, &io, &ended);
-	s->good = (size_t)part->size - io.out_len;
 	if (s->failed.err == 0 && (!whole || io.out_len > 0 || ended == head))
 		slot_fail(s, EBADMSG, STATUS_MISMATCH, "its own bytes %llu to "
 		    "%llu are damaged, or not what its index says",
 		    (unsigned long long)part->from, (unsigned long long)
 		    (part->from + part->length - 1));
-	if (s->failed.err == EBADMSG)
-		s->good = 0;		/* who knows what is right */
 }
 
 /* --- which block -------------------------------------------------------- */
@@ -375,19 +371,18 @@ unpacker_start(struct unpacker *u)
 {
 	sigset_t all, before;
 	int err = 0;
-	unsigned i;
+	unsigned i, n = 1;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	for (i = 0; i < u->threads && err == 0; i++) {
-		struct unpack *w = &u->unpack[i];
-
-		if (i > 0)
-			err = unpack_open(w, u, &u->unpack[0].d);
-		if (err == 0)
-			err = pthread_create(&w->thread, NULL, unpacker_thread,
-			    w);
-		w->started = err == 0;
+	/* before there is a thread that changes what is copied here */
+	while (n < u->threads && unpack_open(&u->unpack[n], u,
+	    &u->unpack[0].d) == 0)
+		n++;
+	for (i = 0; i < n && err == 0; i++) {
+		err = pthread_create(&u->unpack[i].thread, NULL,
+		    unpacker_thread, &u->unpack[i]);
+		u->unpack[i].started = err == 0;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return u->unpack[0].started ? 0 : err;
@@ -519,7 +514,7 @@ unpacker_fits(struct unpacker *u, const struct decoder *d)
 		most = MAX(most, u->part[i].size);
 	/* a thread needs no more for a block than there is in it */
 	n = memory / MAX(most, 1);
-	if (n < 3)
+	if (n < 3 || (size_t)most != most)
 		return false;
 	u->threads = (unsigned)MIN(MIN(d->threads, UNPACKERS_MOST), (n - 1) /
 	    2);
