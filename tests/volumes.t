@@ -140,6 +140,20 @@ tells()
 }
 it "looks into the volumes of a partition, and -d shows each" partition
 
+# The first piece of root is at the end of the volume, and home before it.
+beside()
+{
+	truncate -s 200M disk && printf '%s\n' 'label: gpt' 'start=2048,size=327680' 'start=329728,size=61440' |
+	    sfdisk -q disk && group disk -o 1M --sizelimit 160M && on_pv disk -o 1M --sizelimit 160M || return
+	lvm_on "$pv" lvremove -y vg0/root vg0/home >lvm.out && new_lv 120 gone && new_lv 30 root &&
+	    lvm_on "$pv" lvremove -y vg0/gone >lvm.out && lvm_on "$pv" lvextend -L 60M vg0/root >lvm.out &&
+	    carry in root "$scratch/kept.root" && off_pv disk && make_fs 30M ext4 &&
+	    dd if=img of=disk bs=1M seek=161 conv=notrunc,sparse status=none &&
+	    exits 0 "$pardd" if=disk of=copy used=only json=json && told 'without .* that 2 file systems call free' &&
+	    ! grep 'copied whole' err || fail "$(jq -sc '.[0].file_systems' json)"
+}
+it "does not take a volume's length for the place of its pieces" beside
+
 # A file system that is not clean is copied whole; the other one is not.
 crashed()
 {

@@ -188,7 +188,8 @@ used_placed(struct used_fs *fs, const struct used *u, const struct plan *p)
 		return used_whole(fs, "it goes beyond the end of %s",
 		    p->src->name);
 	for (i = 0; i < u->n; i++)
-		if (&u->fs[i] != fs && u->fs[i].off < end &&
+		if (&u->fs[i] != fs && u->fs[i].within == 0 &&
+		    u->fs[i].off < end &&
 		    fs->off < u->fs[i].off + u->fs[i].length)
 			return used_whole(fs, "partition %u lies on the same "
 			    "bytes", u->fs[i].partition);
