@@ -712,6 +712,16 @@ lvm_volumes(struct lvm *v)
 	return true;
 }
 
+/* By lvmlockd, or in the way of clvmd. */
+static bool
+lvm_shared(const struct lvm *v)
+{
+	return node_lists(v, v->vg, "status", "CLUSTERED") ||
+	    node_lists(v, v->vg, "status", "SHARED") ||
+	    (node_find(v, v->vg, "lock_type") != 0 &&
+	    !node_is(v, v->vg, "lock_type", "none"));
+}
+
 static void
 lvm_read(struct lvm *v)
 {
@@ -728,10 +738,10 @@ lvm_read(struct lvm *v)
 	if (!lvm_parse(v) || !lvm_group(v) || !lvm_extents(v))
 		fs_doubt(v->io, FS_DAMAGED, "its LVM metadata is not "
 		    "understood");
-	else if (node_lists(v, v->self, "flags", "MISSING"))
+	else if (node_lists(v, v->self, "flags", "MISSING") ||
+	    node_lists(v, v->self, "status", "MISSING"))
 		fs_doubt(v->io, FS_DAMAGED, "its group calls it missing");
-	else if (node_find(v, v->vg, "lock_type") != 0 &&
-	    !node_is(v, v->vg, "lock_type", "none"))
+	else if (lvm_shared(v))
 		fs_doubt(v->io, FS_DIRTY, "other machines share its group");
 	else if (lvm_volumes(v) && !lvm_free(v))
 		fs_doubt(v->io, FS_DAMAGED, "two volumes have one extent");

@@ -78,7 +78,7 @@ make(void)
 	put(disk + HEADER + 32, 8, sizeof(disk));
 	put(disk + HEADER + 40, 8, START);
 	snprintf(text, sizeof(text), "vg0 {\nid = \"x\"\nseqno = 8\n"
-	    "format = \"lvm2\"\nstatus = [\"RESIZEABLE\", \"READ\"]\n%s"
+	    "format = \"lvm2\"\n%sstatus = [\"RESIZEABLE\", \"READ\"]\n"
 	    "extent_size = 8\t# 4 Kilobytes\nphysical_volumes {\npv0 {\n"
 	    "id = \"buM1yK-m1Jm-JhWx-mEC5-iGUj-gMDM-H98yFK\"\n"
 	    "device = \"/dev/a \\\"b\\\"\"\nflags = [%s]\npe_start = 128\n"
@@ -250,8 +250,14 @@ believes_no_text(void **state)
 	flags = "\"MISSING\"";
 	make();
 	assert_int_not_equal(image_read(0), FS_CLEAN);
+	flags = "]\nstatus = [\"ALLOCATABLE\", \"MISSING\"";
+	make();
+	assert_int_equal(image_read(0), FS_DAMAGED);
 	flags = "";
 	group = "lock_type = \"sanlock\"\n";
+	make();
+	assert_int_equal(image_read(0), FS_DIRTY);
+	group = "status = [\"RESIZEABLE\", \"CLUSTERED\"]\n";
 	make();
 	assert_int_equal(image_read(0), FS_DIRTY);
 	group = "lock_type = \"none\"\n";
