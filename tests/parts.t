@@ -276,7 +276,7 @@ it "refuses a partition beyond the disk's end" beyond
 cut_gpt()
 {
 	image a gpt 1 && truncate -s 9M a &&
-	    refused 'GPT is damaged, or made for a larger disk' if=a of=. ipart=1
+	    refused 'GPT is made for a larger disk' if=a of=. ipart=1
 }
 it "refuses the GPT of a larger disk" cut_gpt
 # 256 bytes an entry, in both headers
@@ -642,7 +642,19 @@ torn_table()
 	is_torn "$2"
 }
 it "says that an image ends before its last partition" torn_table dos 'partition 2 of x.img ends beyond it'
-it "... or that its GPT is of more" torn_table gpt 'x.img: its GPT is damaged, or made for a larger disk'
+it "... or that its GPT is of more" torn_table gpt 'x.img: its GPT is made for a larger disk'
+# Another disk's GPT that is wrong is none of a longer one; a directory is no image.
+whole_table()
+{
+	local at
+	truncate -s 32M x.img && printf '%s\n' 'label: gpt' size=2M size=24M | sfdisk -q x.img && mkdir -p x.img.d &&
+	    cp x.img x.img.d/x && truncate -s 20M x.img.d/x && not_torn if=x.img.d/x || return
+	for at in 528 $(((32 << 20) - 496)); do
+		printf 1234 | dd of=x.img bs=1 seek="$at" conv=notrunc status=none
+	done
+	not_torn if=x.img && refused 'its GPT is damaged' if=x.img of=. ipart=1
+}
+it "... but does not ask that of a GPT that is damaged, or in a directory with such a name" whole_table
 torn_volume()
 {
 	truncate -s 32M x.img && mke2fs -qF x.img && not_torn if=x.img && truncate -s 20M x.img &&

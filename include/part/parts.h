@@ -37,6 +37,7 @@ struct parts {
 	enum table left;
 	uint64_t at;		/* byte where the table was found */
 	char	 wrong[96];	/* why it cannot be used, or "" */
+	bool	 cut;		/* that is: because the disk is too small */
 	struct part *part;	/* by number; parts_free frees them */
 	size_t	 n;
 };

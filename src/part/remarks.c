@@ -282,6 +282,9 @@ beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
 static bool
 image_named(const char *name)
 {
+	const char *slash = strrchr(name, '/');
+
+	name = slash != NULL ? slash : name;
 	return strstr(name, ".img") != NULL || strstr(name, ".iso") != NULL ||
 	    strstr(name, ".raw") != NULL;
 }
@@ -309,7 +312,7 @@ torn_make(struct remarks *found, const struct plan *p, struct lookup *src)
 		snprintf(found->torn, sizeof(found->torn), "partition %u of "
 		    "%s ends beyond it: is it complete?", t->part[i].number,
 		    name);
-	else if (t->wrong[0] != '\0')
+	else if (t->cut)
 		snprintf(found->torn, sizeof(found->torn), "%s: %s: is it "
 		    "complete?", name, t->wrong);
 	else if (t->type[0] == '\0' && volume_of(src)->size > t->size)
