@@ -152,6 +152,7 @@ used_put(const struct sheet *s, const struct plan *p)
 	    "%s %s %s%s", u->leaves ?
 	    "without" : p->opts->used != 0 ? "first, and last" : "all but",
 	    number_si(size, sizeof(size), (double)u->bytes_free),
+	    p->opts->bmap != NULL ? "that the block map leaves out" :
 	    used_whose(whose, sizeof(whose), u), u->bytes_free == 0 ||
 	    !u->leaves || p->work == WORK_COMPARE ? "" : u->clears ?
 	    ", which become zeros" : ", where the target stays as it was");
