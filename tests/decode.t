@@ -118,7 +118,9 @@ if can_loop; then
 		    one_line "partition 1 of src is compressed; for what it holds: pardd if=src ipart=1 . pardd decode=auto of=$to; decode=none" &&
 		    pipes_through "$to" && loop src && exits 101 "$pardd" if="$dev" ipart=1 of="$to" decode=auto &&
 		    exits 0 "$pardd" if="$dev" ipart=1 of=part decode=auto && says 'partition 1 of .* is compressed' &&
-		    exits 0 "$pardd" if=src ipart=1 of="$to" decode=none && complete && cmp -n 1048576 part dst
+		    exits 0 "$pardd" if=src ipart=1 of="$to" decode=none && complete && cmp -n 1048576 part dst || return
+		xz -0c -T2 --block-size=500000 src >x && exits 101 "$pardd" if=x ipart=1 of="$to" decode=auto &&
+		    one_line 'what partition 1 of x holds is itself compressed; unpack it into a file first$'
 	}
 	pipes_through()
 	{

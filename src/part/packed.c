@@ -193,8 +193,9 @@ packed_tell(const struct packing *is, const struct plan *p, char *text,
 		free(from);
 		free(name);
 		snprintf(text, room, p->src->decoded == NULL ?
-		    "%s is %s; decode=auto unpacks it" :
-		    "what %s holds is itself %s", p->src->name, is->what);
+		    "%s%s is %s; decode=auto unpacks it" :
+		    "what %s%s holds is itself %s", p->src->lim.within,
+		    p->src->name, is->what);
 		return;
 	}
 	/* a command that is cut off would be worse than none */
