@@ -36,7 +36,8 @@ else
 	skip "ld or the C library cannot" "has its relocations packed"
 fi
 
-# A loop device in use is asked what it lies on, here as below.  The instructions
+# A loop device in use is asked what it lies on, here as below.  3,000 are the
+# thread that closes the ends, as a file system may not answer.  The instructions
 # of strcmp, 26,000 or 35,000, hang on where the names of symbols lie, and do not
 # count.
 instructions()
@@ -47,7 +48,7 @@ instructions()
 	    --tool=callgrind --callgrind-out-file=log "$pardd" if=src of=dst && cmp src dst || return
 	n=$(callgrind_annotate --threshold=100 log | sed 's/,//g' |
 	    awk '/PROGRAM TOTALS/ { n = $1 } /:strcmp[^(]*$/ { n -= $1 } END { print n + 0 }')
-	((n > 400000 && n <= 488000 + 3500 * loops)) || fail "$n instructions, $loops loop devices"
+	((n > 400000 && n <= 491500 + 3500 * loops)) || fail "$n instructions, $loops loop devices"
 }
 if command -v valgrind >/dev/null; then
 	it "copies 1 MiB in 0.5 M instructions" instructions
