@@ -296,34 +296,31 @@ session_stuck(struct session *s)
 	return is;
 }
 
-/* Open both ends.  Returns 0, or -1 with *f and neither open. */
 static int
-open_both(struct session *s, struct fault *f)
+session_open_source(struct session *s, struct fault *f)
+{
+	return endpoint_open(&s->src, SOURCE, s->o,
+	    s->o->mode == MODE_DRY_RUN, f);
+}
+
+static int
+session_open_target(struct session *s, struct fault *f)
 {
 	const struct opts *o = s->o;
 	bool look = o->mode == MODE_DRY_RUN;
 
-	if (endpoint_open(&s->src, SOURCE, o, look, f) != 0) {
-		s->stuck = s->src.is.stuck;
-		return -1;
-	}
-	s->dst.is.stuck = false;
-	if ((o->compare != 0 ? endpoint_open_compared(&s->dst, o, f) :
+	return o->compare != 0 ? endpoint_open_compared(&s->dst, o, f) :
 	    o->targets > 1 ? tee_open(&s->dst, o, look, f) :
-	    endpoint_open(&s->dst, TARGET, o, look, f)) != 0) {
-		endpoint_close(&s->src);
-		s->stuck = s->src.is.stuck || s->dst.is.stuck;
-		return -1;
-	}
-	return 0;
+	    endpoint_open(&s->dst, TARGET, o, look, f);
 }
 
 /*
- * The same, for a file of which somebody has a lease as often as it takes: the
+ * Open an end; if somebody has a lease on the file, as often as it takes: the
  * kernel ends the lease after a while (lease-break-time in proc(5)).
  */
 static int
-open_ends(struct session *s, struct fault *f)
+session_open(struct session *s, int (*open)(struct session *, struct fault *),
+    struct fault *f)
 {
 	unsigned limit = s->o->timeout < 0 ? UINT_MAX : opts_timeout(s->o);
 	struct clock_limit wait = { .seconds = limit };
@@ -331,7 +328,7 @@ open_ends(struct session *s, struct fault *f)
 	bool told = false;
 	int failed;
 
-	while ((failed = open_both(s, f)) != 0 && f->by == TOLD_LEASED &&
+	while ((failed = open(s, f)) != 0 && f->by == TOLD_LEASED &&
 	    clock_within(&wait)) {
 		if (!told && !clock_within(&quiet)) {
 			report_waiting(f, s->o);
@@ -342,13 +339,34 @@ open_ends(struct session *s, struct fault *f)
 	return failed;
 }
 
+/*
+ * Open both ends, each for itself: a pipe whose beginning was read cannot be
+ * opened again.  Returns 0, or -1 with *f and neither open.
+ */
+static int
+session_open_ends(struct session *s, struct fault *f)
+{
+	if (session_open(s, session_open_source, f) != 0) {
+		s->stuck = s->src.is.stuck;
+		return -1;
+	}
+	s->dst.is.stuck = false;
+	if (session_open(s, session_open_target, f) != 0) {
+		endpoint_close(&s->src);
+		s->stuck = s->src.is.stuck || s->dst.is.stuck;
+		return -1;
+	}
+	return 0;
+}
+
 static int
 session_copy(struct session *s)
 {
 	struct fault f;
 	int status;
 
-	if (events_open(&s->ev, s->o, &f) != 0 || open_ends(s, &f) != 0)
+	if (events_open(&s->ev, s->o, &f) != 0 ||
+	    session_open_ends(s, &f) != 0)
 		return session_refused(s, &f);
 	status = session_hold_messages(s);
 	s->stuck = session_stuck(s);

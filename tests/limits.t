@@ -229,6 +229,10 @@ given_up()
 	until_true 20 has_lease dst && exits 0 "$pardd" if=src of=dst && complete && same src dst &&
 	    says 'has a lease on it; waiting' || return
 	wait
+	# what was read of a pipe cannot be read again
+	gzip -k src && : >dst && { "$tools/hold" lease dst sleep 3 & } && until_true 20 has_lease dst || return
+	exits 0 "$pardd" if=- of=dst decode=auto < <(cat src.gz) && same src dst && says 'has a lease on it; waiting' || return
+	wait
 	"$tools/hold" lease other sleep 1 &
 	until_true 20 has_lease other && exits 0 "$pardd" if=src of=dst log=other && [[ -s other ]] &&
 	    does_not_say Resource
