@@ -9,7 +9,7 @@ enum status {
 	STATUS_COMPLETE = 0,
 	STATUS_USAGE = 1,
 	STATUS_MEDIUM = 3,	/* a block that cannot be read */
-	/* between these, those of words_of, scsi_judge.c */
+	/* between these, those of scsi_judge.c */
 	STATUS_MISMATCH = 14,	/* verify or compare: a difference */
 	STATUS_FILE = 15,	/* an errno without a number of its own */
 	STATUS_TIMEOUT = 33,	/* a SCSI command was not answered */

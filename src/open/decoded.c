@@ -40,7 +40,7 @@ enum state {
 	BETWEEN,		/* a member begins here, or it is over */
 	WITHIN,
 	OVER,
-	FAILED,			/* see io_failed */
+	FAILED,			/* see "failed" */
 };
 
 struct decoded {

@@ -55,10 +55,7 @@
 
 enum { LOCK_TRIES = 20 };	/* of 100 ms; udev is done by then */
 
-/*
- * Refuse because "node" is in use as *use says, or because that could not be
- * looked up.  Both return -1.
- */
+/* Refuse because "node" is in use as *use says.  Returns -1. */
 static int
 claim_in_use(struct fault *f, const char *name, const char *node,
     const struct usage *use)
@@ -103,10 +100,7 @@ usage_words(unsigned kinds, char *text, size_t room)
 	return text;
 }
 
-/*
- * Refuse because "node" is in use as *use says, or because that could not be
- * looked up.  Both return -1.
- */
+/* The same because it could not be looked up who uses it. */
 static int
 claim_not_known(struct fault *f, const char *name, const char *node,
     const struct usage *use)

@@ -41,12 +41,9 @@ struct conductor {		/* the main thread's, for one job */
 bool conduct(struct conductor *);
 
 /*
- * maxtemp=: no requests while the source is too warm.
- */
-
-/*
- * Measure once before there are workers, then repeatedly in a thread until the
- * copy ends.  If the thread cannot be started, nobody waits.
+ * maxtemp=, no requests while the source is too warm: measure once before there
+ * are workers, then repeatedly in a thread until the copy ends.  If the thread
+ * cannot be started, nobody waits.
  */
 void thermometer_begin(struct job *);
 

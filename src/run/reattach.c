@@ -219,6 +219,8 @@ ongone_stop(struct ongone *g)
 	g->pid = 0;
 }
 
+/* --- the source ---------------------------------------------------------- */
+
 enum {
 	TICK = 1000, BRIEF = 100,	/* ms */
 	LEAST = 10,		/* s that it may take to open it, if not more */
