@@ -64,6 +64,7 @@ struct gaps {			/* g: lock */
 	double		 seek;	/* g: what a seek costs, in errors */
 	struct gap	*heap;	/* g: the highest hope first */
 	size_t		 n, room;	/* g */
+	int		 err;	/* g: ENOMEM: it is not all there */
 	uint64_t	 age;	/* g */
 	struct gap_piece	 piece[WORKERS_MOST];	/* g: what each reads */
 	uint64_t	 have;	/* g: bytes read, in earlier runs too, */
@@ -120,12 +121,12 @@ void gaps_error(struct gaps *, double seconds);
 /* Bytes to read at a time, by what was met so far. */
 uint64_t gaps_piece(struct gaps *);
 
-enum gaps_next { GAPS_NONE, GAPS_ONE, GAPS_ALONE };
+enum gaps_next { GAPS_NONE, GAPS_ONE, GAPS_ALONE, GAPS_NO_MEMORY };
 
 /*
  * Take the next piece for worker "who", with its status, of at most so many
  * bytes.  calm: only if it may be read while others read what follows it; else
- * GAPS_ALONE.
+ * GAPS_ALONE.  GAPS_NO_MEMORY: it is not known what is left.
  */
 enum gaps_next gaps_take(struct gaps *, unsigned who, bool calm, uint64_t most,
     struct seg *piece);

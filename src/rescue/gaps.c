@@ -591,7 +591,7 @@ come_to_rest(struct gaps *g)
 	    g->dry < DRY + g->errors / DRY)
 		return false;
 	g->rest = true;
-	(void)fill_all(g);	/* without memory the map keeps what is left */
+	g->err = fill_all(g);
 	return true;
 }
 
@@ -623,11 +623,14 @@ leave_out_foretold(struct gaps *g)
 	(void)put_new(g, gap);
 }
 
-/* The next gap that is wanted, left in the heap; NULL if there is none. */
+/*
+ * The next gap that is wanted, left in the heap; NULL if there is none, or no
+ * memory for them.
+ */
 static struct gap *
 first_gap(struct gaps *g)
 {
-	while (g->n > 0) {
+	while (g->n > 0 && g->err == 0) {
 		if (gaps_outdated(g) || come_to_rest(g))
 			continue;
 		leave_out_foretold(g);
@@ -682,7 +685,8 @@ gaps_take(struct gaps *g, unsigned who, bool calm, uint64_t most,
 	else if (gap != NULL) {
 		take_first(g, who, calm, most, seg);
 		next = GAPS_ONE;
-	}
+	} else if (g->err != 0)
+		next = GAPS_NO_MEMORY;
 	pthread_mutex_unlock(&g->lock);
 	return next;
 }
@@ -1100,7 +1104,7 @@ gaps_fill(struct gaps *g, const struct gaps_fill *what)
 	g->length = map_totals(g->map).end;
 	g->phase = g->backwards ? (g->unit - (g->length + g->off) %
 	    g->unit) % g->unit : g->off;
-	err = fill_all(g);
+	err = g->err = fill_all(g);
 	pthread_mutex_unlock(&g->lock);
 	return err;
 }

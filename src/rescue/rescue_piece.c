@@ -152,6 +152,8 @@ piece_take(struct worker *w, struct hold *h)
 			next = gaps_take(&r->gaps, rescue_who(w), false, most,
 			    &h->seg);
 	}
+	if (next == GAPS_NO_MEMORY)
+		transfer_fail_map(job);
 	h->off = h->seg.off;
 	if (next == GAPS_ONE && rate_wait(&job->rate, h->seg.len, job->halt)) {
 		piece_taken(job, h);

@@ -29,6 +29,15 @@ struct trial {
 	unsigned	 errors, reads;
 };
 
+/* As libc's, unless a test lets it fail. */
+static bool no_memory;
+
+void *
+reallocarray(void *old, size_t n, size_t size)
+{
+	return no_memory ? NULL : realloc(old, n * size);
+}
+
 static void
 trial_begin(struct trial *t, uint64_t size, const struct bad *bad, size_t n)
 {
@@ -332,6 +341,31 @@ two_blocks(void **state)
 	trial_end(&t);
 }
 
+/* What is left is taken anew from the map: without memory it says so. */
+static void
+rests_with_memory(void **state)
+{
+	struct trial t;
+	struct seg s;
+
+	(void)state;
+	trial_begin(&t, 16 * MIB, NULL, 0);
+	assert_int_equal(map_set(&t.map, MIB, UNIT, BAD), 0);
+	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =
+	    false }), 0);
+	t.gaps.heap[0].hope = 0;
+	t.gaps.dry = 1000;
+	t.gaps.room = 0;
+	no_memory = true;
+	assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &s),
+	    GAPS_NO_MEMORY);
+	assert_false(gaps_take_on(&t.gaps, 0, false, MOST, &s));
+	no_memory = false;
+	assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &s),
+	    GAPS_NO_MEMORY);
+	trial_end(&t);
+}
+
 int
 main(void)
 {
@@ -347,6 +381,7 @@ main(void)
 		cmocka_unit_test(left_behind),
 		cmocka_unit_test(slow_is_left),
 		cmocka_unit_test(two_blocks),
+		cmocka_unit_test(rests_with_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
