@@ -301,6 +301,17 @@ together "unpacks what is compressed, and fills a pipe" apart '((loops))' <<'EOT
 pardd if=sda.img.xz decode=auto of=/dev/sdb verify=1
 pardd if=/dev/sda | gzip >sda.img.gz
 EOT
+# from_partition LINE: the second one holds a packed image, and zeros behind it
+from_partition()
+{
+	local line
+	truncate -s 12M sda && at_hand "$1" && gzip -1 -c "$made/image.iso" >packed &&
+	    "$pardd" if=packed decode=none of="${disk[sda]}" opart=2 2>err && sync "${disk[sda]}" &&
+	    exits 0 bash -o pipefail -c "$line" && cmp -n "$(stat -c %s "$made/image.iso")" sdb "$made/image.iso"
+}
+together "unpacks what a partition holds" from_partition '((loops))' <<'EOT'
+pardd if=/dev/sda ipart=2 | pardd decode=auto of=/dev/sdb
+EOT
 limited()
 {
 	local line
