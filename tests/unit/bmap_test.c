@@ -2,11 +2,8 @@
  * Mock block maps: everything that may be wrong with one, read errors, and lack
  * of memory.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

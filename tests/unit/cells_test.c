@@ -1,12 +1,9 @@
 /*
  * A map as cells: the worst status of each part shows, however small it is.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
+#include "test.h"
+
 #include <string.h>
-#include <cmocka.h>
 
 #include "report/report.h"
 

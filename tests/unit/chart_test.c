@@ -2,11 +2,8 @@
  * The picture of a profile: curves that stay in their frames, and have gaps
  * where nothing was moved.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,12 +3,7 @@
  * overlaps the source: on a mock machine.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "disk/usage.h"

@@ -1,12 +1,7 @@
 /*
  * A process that was stopped: waits that end later than they should.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/clock.h"
 
 #define S	UINT64_C(1000000000)	/* ns */

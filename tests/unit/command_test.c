@@ -2,11 +2,8 @@
  * The command of an end: how it is started, what is reported about it, and how
  * it is ended; nothing stays open if it cannot be started.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -2,11 +2,8 @@
  * Comparing two ends in memory: differences, unreadable blocks, and ends that
  * are too short.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

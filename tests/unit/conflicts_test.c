@@ -2,11 +2,8 @@
  * Operands that contradict each other: a rule needs each of its operands, and
  * holds for none of them alone.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <bsd/string.h>
 #include <string.h>
 

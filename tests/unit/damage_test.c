@@ -2,11 +2,8 @@
  * What is reported about mock disks: remarks on a plan, the partitions that are
  * copied, and where the losses of a rescue lie.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <bsd/string.h>
 #include <stdlib.h>
 

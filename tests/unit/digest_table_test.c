@@ -2,11 +2,8 @@
  * The table of digests: each chunk finds its own again, whatever the length,
  * the phase and the order of arrival; other ranges have none.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

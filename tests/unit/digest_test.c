@@ -2,11 +2,8 @@
  * Digests with a mock libcrypto, any function of which may fail: every failure
  * is reported, and nothing is left behind.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <semaphore.h>
 #include <stdatomic.h>

@@ -3,11 +3,8 @@
  * missing functions, and which file is reopened.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/major.h>

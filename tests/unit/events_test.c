@@ -1,11 +1,8 @@
 /*
  * JSON lines for programs: all their memory is freed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>

@@ -2,12 +2,7 @@
  * Reading alone: a stuck reader is passed, once; with several seats it keeps
  * its own.  Nobody waits here: a patience of 0 ends at once.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/clock.h"
 #include "rescue/exclusive.h"
 

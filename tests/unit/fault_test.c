@@ -2,11 +2,8 @@
  * Errors as values: what each errno means for a copy, and a library that is
  * missing.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>

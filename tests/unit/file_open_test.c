@@ -4,11 +4,8 @@
  * claims to be one.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/magic.h>

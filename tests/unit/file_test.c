@@ -2,11 +2,8 @@
  * Files as ends: what stays open, where a file ends, and a target that somebody
  * else truncates.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

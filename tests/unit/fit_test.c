@@ -1,11 +1,8 @@
 /*
  * Whether a copy fits into a file system.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <linux/magic.h>
 
 #include "plan/fit.h"

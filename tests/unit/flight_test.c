@@ -2,11 +2,8 @@
  * How long a read kept the disk busy: not counting earlier reads that were
  * served meanwhile, but counting later ones.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <unistd.h>
 
 #include "base/clock.h"

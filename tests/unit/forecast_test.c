@@ -2,12 +2,7 @@
  * What bad runs predict about the next: nothing, until three are alike; then
  * where it begins and ends, to the byte.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "rescue/forecast.h"
 
 #define MIB	(UINT64_C(1) << 20)

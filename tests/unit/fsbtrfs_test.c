@@ -3,11 +3,8 @@
  * damaged structures are not believed, and nothing that may be in use is called
  * free.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <sys/param.h>
 #include <xxhash.h>
 

@@ -2,12 +2,9 @@
  * A physical volume of LVM2: where its logical volumes lie, which extents none
  * has, and what is not believed.  The text is as LVM2 2.03 writes it.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
+#include "test.h"
+
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "fsimage.h"
 #include "../../src/fs/fsread.h"

@@ -11,11 +11,8 @@
  * ranges with zeros; -n: the names of the files with unreadable bytes, in its
  * order, after "all", "more", or "unknown"; it needs -t.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -2,12 +2,7 @@
  * Members of RAIDs of md: where the array of a RAID1 lies, and what is not
  * believed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "fsimage.h"
 
 enum { SIZE = 512 << 10, SECTOR = 512, SUPER = 4096,

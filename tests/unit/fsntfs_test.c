@@ -3,11 +3,8 @@
  * in a mock image of 64 KiB: damaged structures are not followed, and not
  * ignored either.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,12 +3,7 @@
  * directories and files: damaged structures are not believed, and nothing that
  * may be in use is called free.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "../../src/fs/fsntfs.h"
 #include "fsimage.h"
 

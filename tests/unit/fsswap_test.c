@@ -1,12 +1,7 @@
 /*
  * Swap space, and mock images that look like two kinds of file system.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "fsimage.h"
 
 enum { PAGE = 4096, LARGE = 65536, PAGES = 64, VERSION = 1024, LAST = 1028 };

@@ -2,12 +2,7 @@
  * XFS: which files contain given bytes, by inodes and directories of version 4
  * in a mock image of 64 KiB: damaged structures are not followed, but reported.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "../../src/fs/fsxfs.h"
 #include "fsimage.h"
 

@@ -2,11 +2,8 @@
  * XFS: the forks of an inode, the trees of a group, and its chunks of inodes,
  * in a mock image of 64 KiB: damaged structures are reported, and not followed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <string.h>
 

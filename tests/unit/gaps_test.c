@@ -2,11 +2,8 @@
  * The order of a rescue, on disks that are made up: everything is read once but
  * what is bad, and little of that is met before the rest is there.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdlib.h>
 
 #include "cli/opts.h"

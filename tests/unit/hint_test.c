@@ -2,11 +2,8 @@
  * How far a word is from a known one: letters that are wrong, missing, too many
  * or swapped, up to HINT_MOST + 1 of them.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdlib.h>
 #include <string.h>
 

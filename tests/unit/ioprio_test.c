@@ -1,12 +1,7 @@
 /*
  * I/O priorities in words and as the numbers of the kernel.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/ioprio.h"
 
 enum { RT = 1 << 13, BE = 2 << 13, IDLE = 3 << 13 };

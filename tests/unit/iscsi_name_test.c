@@ -1,11 +1,8 @@
 /*
  * The name of an iSCSI disk.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdio.h>
 #include <string.h>
 

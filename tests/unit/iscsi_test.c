@@ -2,12 +2,7 @@
  * An iSCSI disk as an end, by a mock session: what is sent without waiting,
  * what is kept of the answers, and what is reported once the session is lost.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "config.h"
 
 #ifdef HAVE_LIBISCSI

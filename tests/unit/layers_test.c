@@ -3,11 +3,8 @@
  * opened, and not guessed if that is not enough.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <linux/magic.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>

@@ -3,11 +3,8 @@
  * printed for each.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

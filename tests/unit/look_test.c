@@ -2,11 +2,8 @@
  * Reading the contents of a source, in parts: what a rescue has copied is read
  * from the target, and what could not be read is not read at all.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdlib.h>
 
 #include "../../src/part/used_survey.h"

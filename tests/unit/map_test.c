@@ -2,11 +2,8 @@
  * The map: it always covers the whole copy, assigns each byte once, and joins
  * equal neighbours.  It is checked against a plain array of bytes.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

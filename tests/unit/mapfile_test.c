@@ -3,11 +3,8 @@
  * again.  If ddrescuelog is installed, it is the reference: it accepts what we
  * accept, and writes what we write.  LONG=1 in the environment: many more.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

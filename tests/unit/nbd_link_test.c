@@ -3,12 +3,7 @@
  * table says, or not at all.
  */
 #undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "config.h"
 
 #ifdef HAVE_LIBNBD

@@ -2,12 +2,7 @@
  * An NBD server as an end: what it reports about itself, requests, and extents.
  * Its connections and libnbd are mocks; the disk has 1 MiB.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "config.h"
 
 #ifdef HAVE_LIBNBD

@@ -4,11 +4,8 @@
  * beside it.  And passwords on the command line.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>

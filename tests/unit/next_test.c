@@ -3,11 +3,8 @@
  * continue, and where losses lie.  Each condition of a note is broken by
  * itself.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdbool.h>
 #include <string.h>
 

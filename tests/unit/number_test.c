@@ -2,11 +2,8 @@
  * Numbers: which value each text has, what is rejected and why, and sizes as dd
  * prints them.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <inttypes.h>
 

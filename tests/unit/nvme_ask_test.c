@@ -2,11 +2,8 @@
  * What an NVMe namespace reports about itself, and which namespaces cannot be
  * copied.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <linux/nvme_ioctl.h>
 #include <string.h>

@@ -2,12 +2,7 @@
  * An NVMe disk as an end: how requests become commands, and how these end.
  */
 #undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/status.h"
 #include "nvme_disk.h"
 

@@ -3,12 +3,7 @@
  * disk that was formatted, and reading back.
  */
 #undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/status.h"
 #include "nvme_disk.h"
 

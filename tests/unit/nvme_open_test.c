@@ -3,11 +3,8 @@
  * waited for.  The mock disk has 32 KiB; its node is a file.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <linux/nvme_ioctl.h>
 
 #include "../../src/nvme/nvme.h"

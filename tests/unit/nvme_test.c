@@ -1,11 +1,8 @@
 /*
  * What the statuses of NVMe mean for a copy, and the contents of its commands.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <liburing.h>
 #include <linux/nvme_ioctl.h>

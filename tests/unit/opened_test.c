@@ -3,12 +3,7 @@
  * ones, and their children that run the same program.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/peer.h"
 #include "disk/opened.h"
 #include "world.h"

@@ -2,11 +2,8 @@
  * The layers of an overlay, by the options that the kernel lists: names with
  * colons, commas and blanks, data-only layers, and none.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <bsd/string.h>
 #include <errno.h>
 #include <string.h>

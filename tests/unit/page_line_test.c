@@ -2,11 +2,8 @@
  * The lines of a plan's page: where they are folded, and lists that end where
  * the room does.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,11 +3,8 @@
  * errors.
  */
 #undef _FORTIFY_SOURCE		/* pwrite() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/syscall.h>

@@ -3,11 +3,8 @@
  * root, as in some containers.
  */
 #undef _FORTIFY_SOURCE		/* openat() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

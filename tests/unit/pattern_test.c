@@ -2,12 +2,7 @@
  * A dead head leaves bad runs of equal length at equal distances; other damage
  * does not.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "rescue/pattern.h"
 
 enum { MIB = 1 << 20, SIZE = 1024 };

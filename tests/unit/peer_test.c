@@ -2,11 +2,8 @@
  * The other end of a socket, if it is a server on this machine.
  */
 #undef _FORTIFY_SOURCE		/* recv() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/netlink.h>

@@ -2,11 +2,8 @@
  * The copy, piece by piece: unreadable blocks and holes, a disk that names bad
  * blocks correctly or wrongly, and a run that is stopped.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <bsd/string.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>

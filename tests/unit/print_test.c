@@ -3,11 +3,8 @@
  * unless a signal arrives first or they cannot be written; and how they are
  * held back.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

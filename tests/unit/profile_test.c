@@ -6,13 +6,11 @@
 
 #include "end/backend.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 
 static const uint64_t MS = 1000000;	/* ns */
 

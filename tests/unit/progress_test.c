@@ -2,11 +2,8 @@
  * The live line: what it shows in each state of a run, and what it leaves out
  * on a narrow terminal.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>

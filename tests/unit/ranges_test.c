@@ -3,11 +3,8 @@
  * unchanged since base= was written; comparing with a manifest.  What a few
  * ranges of an end must have (trust.c).
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <bsd/string.h>
 #include <stdlib.h>
 #include <sys/param.h>

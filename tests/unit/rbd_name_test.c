@@ -1,12 +1,8 @@
 /*
  * Names of Ceph images: net/rbd_name.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "../../src/net/rbd_image.h"

@@ -2,12 +2,7 @@
  * An image of a Ceph cluster as an end: how it is opened, requests, and what is
  * reported about it.  librbd is a mock; the image has 1 MiB.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "config.h"
 
 #ifdef HAVE_LIBRBD

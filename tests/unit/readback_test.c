@@ -2,11 +2,8 @@
  * Reading back past the page cache, on mock file systems and kernels: whether
  * there is O_DIRECT, and whether it is known what is cached.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>

@@ -3,11 +3,8 @@
  * only waiting advances; and the command of ongone=, a real one.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>

@@ -4,13 +4,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,11 +1,8 @@
 /*
  * Parts of a report: the curve of the progress, and remarks on the ends.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

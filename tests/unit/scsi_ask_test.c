@@ -2,11 +2,8 @@
  * The queries of a SCSI disk before a copy: kind, capacity, limits, and which
  * of its blocks are mapped.  The disk is a mock.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <scsi/sg_lib.h>
 #include <string.h>

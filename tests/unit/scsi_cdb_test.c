@@ -2,11 +2,8 @@
  * The CDBs of SCSI commands: the smallest that can express the blocks, but at
  * least the size wanted.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <string.h>
 
 #include "scsi/scsi.h"

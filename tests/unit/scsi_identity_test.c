@@ -2,11 +2,8 @@
  * The identity of a SCSI disk: its names, of which the WWN is the best, whether
  * it is write protected, and who has registered.  The disk is a mock.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <string.h>
 

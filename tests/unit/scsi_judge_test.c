@@ -1,11 +1,8 @@
 /*
  * What an answer to a SCSI command means.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <string.h>
 

@@ -4,11 +4,8 @@
  * node is a file, which is the reserved buffer, too.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <limits.h>
 #include <linux/fs.h>
 #include <linux/major.h>

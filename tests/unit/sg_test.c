@@ -2,11 +2,8 @@
  * A SCSI disk as an end: how a transfer is cut into commands, parts of blocks,
  * zeros, holes, and what is recorded.  The mock disk has 64 KiB.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

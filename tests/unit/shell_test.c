@@ -2,13 +2,10 @@
  * Commands in words: base/escape.c.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
+
 #include <stdlib.h>
 
-#include <cmocka.h>
 
 #include "base/escape.h"
 

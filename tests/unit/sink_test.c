@@ -2,11 +2,8 @@
  * Where lines for programs go: what is a sink and what is not, in a directory
  * of its own, and what happens to a line that cannot be written.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -3,12 +3,7 @@
  * happens if these fail.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "end/backend.h"
 #include "base/clock.h"
 #include "base/status.h"

@@ -2,11 +2,8 @@
  * The contents of an end on the page of a plan: the lists of what is copied and
  * what will be lost, and the bars.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

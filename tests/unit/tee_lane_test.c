@@ -2,11 +2,8 @@
  * Several targets as one: which of them are the same, and what happens to those
  * that fail.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,11 +1,8 @@
 /*
  * Several targets as one: the strictest of their limits.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>

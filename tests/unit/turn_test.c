@@ -2,11 +2,8 @@
  * Turns: in whatever order workers arrive, bytes go in order; and nobody waits
  * for a turn that will not come.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>

@@ -3,11 +3,8 @@
  * why others are copied as a whole.  Each is a swap space, all of which but the
  * first page is free.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <bsd/string.h>
 #include <stdlib.h>
 #include <unistd.h>

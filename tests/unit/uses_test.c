@@ -3,12 +3,7 @@
  * on a mock machine, also if that does not say.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "../../src/file/file.h"
 #include "../../src/part/used_survey.h"
 #include "base/status.h"

@@ -2,11 +2,8 @@
  * JSON values: how each type is written, and that without memory none is
  * written in part.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

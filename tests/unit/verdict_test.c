@@ -2,11 +2,8 @@
  * The verdict on a run: its status and its sentence, from the map, the faults
  * and what was wanted.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>

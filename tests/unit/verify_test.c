@@ -2,11 +2,8 @@
  * Reading a copy back, from ends in memory: what is right, what differs, what
  * is mended, and what stops it.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,7 @@
 /*
  * Windows of requests: when they grow, when they shrink, and how far.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "copy/worker.h"
 
 /* As many requests as may be in flight, each of which takes so long. */

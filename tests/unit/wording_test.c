@@ -1,12 +1,7 @@
 /*
  * The words for an end, and for what was lost.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "end/backend.h"
 #include "disk/disk.h"
 #include "report/report.h"

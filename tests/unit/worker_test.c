@@ -2,11 +2,8 @@
  * Workers: a source that has disappeared is reported by the first worker that
  * notices; buffers that a request has kept.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,11 +3,8 @@
  * has one writer, in order, and no more are open than the plan says.  The
  * target is a mock: zones of 64 KiB with blocks for 48 KiB.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>

@@ -4,11 +4,8 @@
  * others have blocks for 768 KiB.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <linux/blkzoned.h>
 #include <linux/fs.h>
 

@@ -2,11 +2,8 @@
  * Zones: whether those of two disks are alike, and what may be written in
  * order.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
