@@ -63,7 +63,6 @@ begin(void **state)
 {
 	int fd;
 
-	(void)state;
 	memset(&broken, 0, sizeof(broken));
 	strcpy(path, "/tmp/pardd-unit.XXXXXX");
 	fd = mkstemp(path);
@@ -73,7 +72,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	return unlink(path);
 }
 
@@ -138,7 +136,6 @@ refused(int status, const char *why)
 static void
 reads_what_is_right(void **state)
 {
-	(void)state;
 	put_changed("", "");
 	assert_int_equal(bmap_load(&m, path, &f), 0);
 	assert_int_equal(m.size, 16000);
@@ -214,7 +211,6 @@ refuses_what_is_wrong(void **state)
 	char hex[HASH_HEX], text[512];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		put_changed(row[i].from, row[i].to);
 		refused(STATUS_REFUSED, row[i].why);
@@ -232,7 +228,6 @@ refuses_what_is_wrong(void **state)
 static void
 tells_what_cannot_be_read(void **state)
 {
-	(void)state;
 	put_changed("", "");
 	broken.stat = EIO;
 	refused(STATUS_ERRNO + EIO, path);
@@ -260,7 +255,6 @@ tells_each_lack_of_memory(void **state)
 	unsigned n;
 	bool done = false;
 
-	(void)state;
 	put_changed("", "");
 	for (n = 0; !done; n++) {
 		poor_after(n);

@@ -18,7 +18,6 @@ worst_shows(void **state)
 		UNTRIED }, { tera / 4 * 3, tera / 4, OUTSIDE } };
 	char cell[9] = "";
 
-	(void)state;
 	cells_fill(cell, 8, seg, COUNT(seg), tera);
 	assert_string_equal(cell, "++++-?xx");
 	cells_fill(cell, 1, seg, COUNT(seg), tera);
@@ -31,7 +30,6 @@ orders(void **state)
 	static const char order[] = "x+?*/-";
 	size_t i;
 
-	(void)state;
 	for (i = 0; i + 2 < sizeof(order); i++) {
 		const struct seg seg[] = { { 0, 1,
 			(enum seg_status)order[i + 1] }, { 1, 7,
@@ -53,7 +51,6 @@ small(void **state)
 		{ UINT64_MAX - 1, 1, BAD } };
 	char cell[11] = "";
 
-	(void)state;
 	cells_fill(cell, 10, seg, 3, 3);
 	assert_string_equal(cell, "+++---++++");
 	cells_fill(cell, 3, seg, 3, 3);
@@ -73,7 +70,6 @@ of_another_length(void **state)
 		{ 3, 2, UNSCRAPED }, { 8, 8, BAD } };
 	char cell[9] = "";
 
-	(void)state;
 	cells_fill(cell, 8, seg, 4, 8);
 	assert_string_equal(cell, "+++//???");
 	cells_fill(cell, 8, seg, 4, 4);

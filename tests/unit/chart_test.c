@@ -24,7 +24,6 @@ static struct gauge sum[SERIES_MOST];
 static int
 begin(void **state)
 {
-	(void)state;
 	p = (struct plan){ .opts = &o, .src = &src, .dst = &dst,
 		.bounded = true, .length = 4 << 20, .chunk = 1 << 20,
 		.workers = 1 };
@@ -35,7 +34,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	free(text);
 	text = NULL;
 	return 0;
@@ -135,7 +133,6 @@ headed(void)
 static void
 draws_nothing_of_nothing(void **state)
 {
-	(void)state;
 	draw(0);
 	assert_int_equal(count("<rect"), 1);
 	has("1970-01-01 00:00:00 UTC: 0 B in 0.000 s, 0 B/s, 1 worker, ");
@@ -144,7 +141,6 @@ draws_nothing_of_nothing(void **state)
 static void
 leaves_a_gap_where_nothing_was_moved(void **state)
 {
-	(void)state;
 	note(SERIES_SOURCE, 0, 1 << 20, 10 * MS);
 	note(SERIES_SOURCE, 1, 1 << 20, 10 * MS);
 	note(SERIES_SOURCE, 3, 1 << 20, 20 * MS);
@@ -162,7 +158,6 @@ leaves_a_gap_where_nothing_was_moved(void **state)
 static void
 draws_what_moved_nothing_and_took_no_time(void **state)
 {
-	(void)state;
 	note(SERIES_TARGET, 0, 0, 0);
 	note(SERIES_TARGET, 3, 0, 0);
 	draw(1);
@@ -176,7 +171,6 @@ draws_what_moved_nothing_and_took_no_time(void **state)
 static void
 counts_requests_and_errors(void **state)
 {
-	(void)state;
 	note(SERIES_SOURCE, 0, 512, MS);
 	sum[SERIES_SOURCE].all.errors = 1;
 	draw(1);
@@ -191,7 +185,6 @@ counts_requests_and_errors(void **state)
 static void
 names_long_latencies(void **state)
 {
-	(void)state;
 	note(SERIES_VERIFY, 0, 1, UINT64_C(1800) * 1000 * MS);
 	note(SERIES_VERIFY, 1, 1, 1);
 	draw(1800);
@@ -210,7 +203,6 @@ draws_each_series(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	p.bounded = false;
 	p.length = INT64_MAX;
 	for (i = 0; i < 1000; i += 2) {
@@ -234,7 +226,6 @@ draws_all_bins(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	p.length = (uint64_t)PROFILE_BINS << 20;
 	for (i = 0; i < PROFILE_BINS; i++)
 		note(SERIES_SOURCE, i, 1 << 20, 10 * MS);

@@ -78,7 +78,6 @@ refused(const char *text)
 static void
 claims_disks(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
@@ -113,7 +112,6 @@ claims_disks(void **state)
 static void
 claims_nothing_unknown(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	has("/sys/block/sda/size", "nothing\n");
@@ -133,7 +131,6 @@ claims_nothing_unknown(void **state)
 static void
 claims_paths(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	has("/sys/block/sda/wwid", "naa.1\n");
@@ -158,7 +155,6 @@ claims_paths(void **state)
 static void
 claims_below(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
@@ -189,7 +185,6 @@ claims_below(void **state)
 static void
 claims_members(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
@@ -224,7 +219,6 @@ claims_members(void **state)
 static void
 claims_what_is_forced(void **state)
 {
-	(void)state;
 	opts = (struct opts){ .force = FORCE_MOUNTED };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
@@ -247,7 +241,6 @@ claims_what_is_forced(void **state)
 static void
 refuses_uses(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	has("/proc/swaps", "Filename\n/dev/sda x\n");
@@ -278,7 +271,6 @@ refuses_uses(void **state)
 static void
 claims_records(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
@@ -309,7 +301,6 @@ claims_records(void **state)
 static void
 claims_the_first_record(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 2);	/* extended */
@@ -328,7 +319,6 @@ claims_below_a_file(void **state)
 {
 	struct node *other;
 
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	has("/img", "x");
@@ -369,7 +359,6 @@ claims_below_a_file(void **state)
 static void
 tells_that_it_cannot_be_locked(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
@@ -388,7 +377,6 @@ claims_by_the_name_that_was_given(void **state)
 {
 	int status;
 
-	(void)state;
 	opts = (struct opts){ .force = FORCE_MOUNTED };	/* no loop over calls */
 	two_disks();
 	strcpy(world.node[0].name, "mine");
@@ -419,7 +407,6 @@ claims_beside_an_earlier_target(void **state)
 		.pad = BLOCK, .length = BLOCK, .truncate = -1 };
 	struct claims first, second;
 
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
@@ -497,7 +484,6 @@ overlap(dev_t from, uint64_t at, dev_t to, uint64_t there, uint64_t n)
 static void
 overlaps(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
@@ -528,7 +514,6 @@ overlaps(void **state)
 static void
 overlaps_in_volumes(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_disk("virtual", "dm-0", DM0, 200);
@@ -551,7 +536,6 @@ overlaps_in_volumes(void **state)
 static void
 overlaps_by_another_path(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	has("/sys/block/sda/wwid", "naa.1\n");
@@ -567,7 +551,6 @@ overlaps_in_volumes_of_volumes(void **state)
 	char table[64 * 40] = "";
 	int i;
 
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_disk("virtual", "dm-0", DM0, 200);
@@ -597,7 +580,6 @@ overlaps_in_volumes_of_volumes(void **state)
 static void
 overlaps_in_stripes(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 500);
@@ -625,7 +607,6 @@ overlaps_in_stripes(void **state)
 static void
 overlaps_beside_what_is_lost(void **state)
 {
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_disk("virtual", "dm-0", DM0, 200);
@@ -643,7 +624,6 @@ overlaps_below_loop_devices(void **state)
 {
 	struct node *loop;
 
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	loop = add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
@@ -668,7 +648,6 @@ overlaps_what_is_cut_off(void **state)
 		.bounded = true, .pad = BLOCK, .src_off = 20 * BLOCK,
 		.length = BLOCK, .truncate = (int64_t)(5 * BLOCK) };
 
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
@@ -689,7 +668,6 @@ overlaps_what_is_not_known(void **state)
 		.bounded = true, .pad = BLOCK, .length = BLOCK,
 		.truncate = -1 };
 
-	(void)state;
 	opts = (struct opts){ .force = FORCE_MOUNTED };
 	two_disks();
 	set_end(SDA);
@@ -750,7 +728,6 @@ overlaps_in_an_export(void **state)
 		.truncate = -1 }, q = { .opts = &opts, .dst = &source };
 	size_t i;
 
-	(void)state;
 	opts = (struct opts){ 0 };
 	set_end(0);
 	source = end;
@@ -783,7 +760,6 @@ overlaps_a_target(void **state)
 {
 	struct plan p, q;
 
-	(void)state;
 	opts = (struct opts){ 0 };
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);

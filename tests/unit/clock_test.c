@@ -28,7 +28,6 @@ tells_for_how_long_it_stood(void **state)
 	struct timespec until;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		now = row[i].now;
 		assert_int_equal(clock_stood(row[i].due), row[i].stood);
@@ -44,7 +43,6 @@ tells_what_was_missed(void **state)
 {
 	uint64_t looked = S;
 
-	(void)state;
 	now = 5 * S / 2;
 	assert_int_equal(clock_missed(&looked), 0);
 	assert_int_equal(looked, now);

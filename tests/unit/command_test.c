@@ -149,7 +149,6 @@ kill(pid_t pid, int signo)
 static int
 set_up(void **state)
 {
-	(void)state;
 	memset(&fake, 0, sizeof(fake));
 	fake.first = -1;
 	f = (struct fault){ 0 };
@@ -192,7 +191,6 @@ cannot_start(const char *name, int status, const char *why)
 static void
 is_refused(void **state)
 {
-	(void)state;
 	cannot_start("[ a 'b ]", STATUS_USAGE, "a quote is not closed");
 	cannot_start("[ ]", STATUS_USAGE, "stands between");
 	cannot_start("[ a", STATUS_USAGE, "stands between");
@@ -214,7 +212,6 @@ needs_memory(void **state)
 		"dup" };
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
 		fake.spawning = what[i];
 		fake.after = i < 2 ? 0 : i - 2;
@@ -245,7 +242,6 @@ told(const char *name)
 static void
 tells_how_it_ended(void **state)
 {
-	(void)state;
 	assert_string_equal(told("[ sh -c 'exit 3' ]"),
 	    "its command ended with status 3");
 	assert_string_equal(told("[ sh -c 'kill -9 $$' ]"),
@@ -265,7 +261,6 @@ has_signals_of_its_own(void **state)
 	    1UL << (SIGINT - 1) | 1UL << (SIGQUIT - 1);
 	const char *at;
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	at = strstr(told("[ sh -c 'exec grep ^SigBlk: /proc/self/status >&2' ]"),
 	    "SigBlk:");
@@ -285,7 +280,6 @@ talks_by_its_standard_output(void **state)
 	char got[8] = "";
 	int sock = -1;
 
-	(void)state;
 	assert_int_equal(start("[ sh -c 'echo hello' ]", &sock), 0);
 	assert_false(c.listens);
 	assert_int_equal(recv(sock, got, sizeof(got), MSG_WAITALL), 6);
@@ -297,7 +291,6 @@ talks_by_its_standard_output(void **state)
 static void
 tells_nothing_that_is_not_known(void **state)
 {
-	(void)state;
 	fake.unknown = true;
 	fake.reaps_torn = 2;
 	assert_string_equal(told("[ sh -c 'exit 3' ]"), "");
@@ -313,7 +306,6 @@ tells_nothing_that_is_not_known(void **state)
 static void
 tells_its_last_words(void **state)
 {
-	(void)state;
 	assert_string_equal(told("[ sh -c 'i=0; while [ $i -lt 500 ]; do "
 	    "echo \"line $i of many\" >&2; i=$((i + 1)); done' ]"),
 	    "its command ended with status 0: line 499 of many");
@@ -326,7 +318,6 @@ is_unknown_to_an_old_kernel(void **state)
 	struct pollfd p;
 	int sock;
 
-	(void)state;
 	assert_int_equal(start("[ sh -c 'echo hm >&2; cat' ]", &sock), 0);
 	p = (struct pollfd){ .fd = c.words, .events = POLLIN };
 	assert_int_equal(poll(&p, 1, 30000), 1);
@@ -354,7 +345,6 @@ is_made_to_end(void **state)
 	unsigned slow;
 	pid_t pid;
 
-	(void)state;
 	for (slow = 1; slow <= 3; slow++) {
 		assert_int_equal(start("[ sleep 1000 ]", &sock), 0);
 		pid = c.pid;
@@ -376,7 +366,6 @@ is_made_to_end_at_once(void **state)
 {
 	int sock;
 
-	(void)state;
 	assert_int_equal(start("[ sleep 1000 ]", &sock), 0);
 	close(sock);
 	command_end(&c, true);
@@ -390,7 +379,6 @@ is_made_to_end_by_an_old_kernel(void **state)
 	int sock;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(start("[ sleep 1000 ]", &sock), 0);
 	pid = c.pid;
 	close(c.end);

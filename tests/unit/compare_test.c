@@ -43,7 +43,6 @@ make(void)
 static int
 begin(void **state)
 {
-	(void)state;
 	make();
 	return 0;
 }
@@ -91,7 +90,6 @@ finds_blocks_that_differ(void **state)
 {
 	struct seg s;
 
-	(void)state;
 	run();
 	finds(SIZE, 0, 0);
 	assert_int_equal(map_totals(&job.map).finished, SIZE);
@@ -115,7 +113,6 @@ finds_pieces_where_too_many_differ(void **state)
 {
 	struct fault f;
 
-	(void)state;
 	b.data[0]++;
 	b.data[CHUNK + 10]++;
 	b.data[2 * CHUNK + 5 * BLOCK]++;
@@ -132,7 +129,6 @@ finds_pieces_where_too_many_differ(void **state)
 static void
 stops_where_it_cannot_be_read(void **state)
 {
-	(void)state;
 	memory_fails(&b, CHUNK + 700, CHUNK + 701, EIO);
 	run();
 	fails(STATUS_MEDIUM, "B: reading at byte 4796: Input/output error");
@@ -165,7 +161,6 @@ leaves_out_what_cannot_be_read(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		make();
 		memory_fails(&a, CHUNK + 700, CHUNK + 701, EIO);
@@ -187,7 +182,6 @@ leaves_out_blocks_of_the_end(void **state)
 {
 	struct seg s;
 
-	(void)state;
 	p.src_off = 100;
 	p.length = SIZE - 100;
 	memmove(b.data, b.data + 100, SIZE - 100);
@@ -206,7 +200,6 @@ leaves_out_blocks_of_the_end(void **state)
 static void
 leaves_out_what_either_has_lost(void **state)
 {
-	(void)state;
 	memory_fails(&a, 0, 1, EIO);
 	memory_fails(&b, 2048, 2049, EIO);
 	o.coe = 1;
@@ -221,7 +214,6 @@ leaves_out_what_either_has_lost(void **state)
 static void
 tells_what_was_cut_off_meanwhile(void **state)
 {
-	(void)state;
 	b.size = CHUNK + 10;
 	run();
 	fails(STATUS_SHORT, "B was truncated meanwhile: it has no byte 4106");
@@ -252,7 +244,6 @@ tells_which_end_is_longer(void **state)
 	struct fault f;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		a.ep.geo.size = row[i].a;
 		b.ep.geo.size = row[i].b;
@@ -293,7 +284,6 @@ compares_streams(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		make();
 		a.ep.is.streamed = row[i].sa;
@@ -317,7 +307,6 @@ compares_streams(void **state)
 static void
 stops_where_a_stream_fails(void **state)
 {
-	(void)state;
 	a.ep.is.streamed = true;
 	memory_fails(&a, 5000, 5001, EIO);	/* it is not read again */
 	run();
@@ -366,7 +355,6 @@ stop_at_the_end(struct io *io)
 static void
 leaves_the_rest_untried_when_it_is_stopped(void **state)
 {
-	(void)state;
 	a.before = stop;
 	run();
 	finds(CHUNK, 0, 0);
@@ -405,7 +393,6 @@ compares_nothing_after_that(void **state)
 	struct fault f;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		a.ep.is.streamed = i == 1;
 		memory_job(&job, &p);
@@ -477,7 +464,6 @@ does_not_read_holes_of_both(void **state)
 	size_t i;
 	int k;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		make();
 		sparse(row[i].a, row[i].b);
@@ -497,7 +483,6 @@ takes_no_hole_behind_the_end(void **state)
 {
 	int k;
 
-	(void)state;
 	sparse("d  ", "d  ");
 	assert_int_equal(ftruncate(views[1], 2 * CHUNK), 0);
 	b.size = 2 * CHUNK;
@@ -514,7 +499,6 @@ reads_what_is_no_hole_behind_skip(void **state)
 {
 	int k;
 
-	(void)state;
 	sparse(" dd", "  d");
 	p.src_off = p.dst_off = CHUNK;
 	p.length = SIZE - CHUNK;
@@ -532,7 +516,6 @@ reads_all_where_holes_are_not_known(void **state)
 {
 	int pipes[2], file;
 
-	(void)state;
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
 	sparse("   ", "   ");
 	file = views[1];
@@ -571,7 +554,6 @@ static char directory[32], path[64];
 static int
 begin_dir(void **state)
 {
-	(void)state;
 	make();
 	strcpy(directory, "/tmp/pardd-unit.XXXXXX");
 	if (mkdtemp(directory) == NULL)
@@ -584,7 +566,6 @@ begin_dir(void **state)
 static int
 end_dir(void **state)
 {
-	(void)state;
 	unlink(path);
 	return rmdir(directory);
 }
@@ -611,7 +592,6 @@ has_written(const char *ranges)
 static void
 writes_a_map_of_what_differs(void **state)
 {
-	(void)state;
 	run();
 	has_written("0+12288? ");
 	done();
@@ -646,7 +626,6 @@ writes_a_map_of_what_differs(void **state)
 static void
 writes_no_map_of_a_part(void **state)
 {
-	(void)state;
 	a.before = stop;
 	run();
 	assert_int_equal(access(path, F_OK), -1);
@@ -666,7 +645,6 @@ replaces_no_map(void **state)
 	char old[80];
 	int i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		snprintf(old, sizeof(old), "%s%s", path, i == 1 ? ".bak" : "");
 		close(open(old, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
@@ -691,7 +669,6 @@ tells_each_lack_of_memory(void **state)
 	struct fault f;
 	bool refused;
 
-	(void)state;
 	for (n = 0; n < 4 || refused; n++) {
 		make();
 		o.coe = 1;

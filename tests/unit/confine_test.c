@@ -182,7 +182,6 @@ begin(void **state)
 {
 	int a, b;
 
-	(void)state;
 	stpcpy(strrchr(from, '.'), ".XXXXXX");
 	stpcpy(strrchr(to, '.'), ".XXXXXX");
 	a = mkstemp(from);
@@ -196,7 +195,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	return unlink(from) + unlink(to);
 }
 
@@ -205,7 +203,6 @@ end(void **state)
 static void
 keeps_all_rights_with_a_sanitizer(void **state)
 {
-	(void)state;
 	assert_int_equal(confine(&p), 0);
 	assert_int_equal(confine_look(&p), 0);
 	assert_false(kernel.restricted);
@@ -243,7 +240,6 @@ may_open_its_ends_and_no_other_file(void **state)
 {
 	unsigned before = descriptors();
 
-	(void)state;
 	assert_int_equal(confine(&p) & FILES, FILES);
 	assert_true(kernel.restricted);
 	assert_int_equal(kernel.rules, 2);
@@ -257,7 +253,6 @@ may_make_its_outputs(void **state)
 {
 	unsigned before = descriptors();
 
-	(void)state;
 	o.map = "/tmp/m";
 	o.domain = from;
 	dst.is.absent = true;
@@ -274,7 +269,6 @@ may_make_its_outputs(void **state)
 static void
 may_look_up_what_it_asks_for(void **state)
 {
-	(void)state;
 	confine(&p);
 	assert_int_equal(allowed("/proc") | allowed("/sys") | allowed("/dev"),
 	    0);
@@ -299,7 +293,6 @@ may_look_up_what_it_asks_for(void **state)
 static void
 keeps_all_rights_for_a_command(void **state)
 {
-	(void)state;
 	o.ongone = "true";
 	assert_int_equal(confine(&p), 0);
 	assert_false(kernel.restricted);
@@ -316,7 +309,6 @@ asks_for_what_the_kernel_knows(void **state)
 	static const uint64_t net[] = { 0, 0, 0, 0, TCP, TCP };
 	long v;
 
-	(void)state;
 	for (v = 1; v <= 5; v++) {
 		make(MIB);
 		kernel.version = v;
@@ -382,7 +374,6 @@ passes(long number)
 static void
 runs_no_program_and_connects_to_nobody(void **state)
 {
-	(void)state;
 	assert_int_equal(confine(&p) & CONFINED_CALLS, CONFINED_CALLS);
 	assert_true(passes(SYS_read) && passes(SYS_openat));
 	assert_false(passes(SYS_execve));
@@ -400,7 +391,6 @@ connects_where_it_has_to(void **state)
 {
 	int i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		make(64 * MIB);
 		src.kind = i == 0 ? END_NBD : END_FILE;
@@ -426,7 +416,6 @@ filters_what_takes_time(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		make(row[i].length);
 		src.is.device = row[i].device;
@@ -451,7 +440,6 @@ keeps_the_capabilities_that_it_needs(void **state)
 	    1 << CAP_SYS_ADMIN, priority = 1 << CAP_SYS_NICE |
 	    1 << CAP_SYS_ADMIN;
 
-	(void)state;
 	confine(&p);
 	assert_int_equal(kernel.keeps, files);
 	o.oflag = FLAG_NOATIME;

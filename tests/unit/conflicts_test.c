@@ -238,7 +238,6 @@ are_for_each_operand(void **state)
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		holds(&rules[i]);
 }
@@ -251,7 +250,6 @@ are_words_for_both_ends(void **state)
 	struct fault f;
 	struct opts o;
 
-	(void)state;
 	assert_int_equal(opts_parse(&o, 4, argv, &f), 0);
 	assert_true((o.iflag & o.oflag & FLAG_DIO) != 0);
 	argv[3] = "dio=0";

@@ -109,7 +109,6 @@ recv(int fd, void *to, size_t n, int flags)
 static int
 enter(void **state)
 {
-	(void)state;
 	o.control = "socket";
 	job.p = &p;
 	job.rescue = NULL;
@@ -120,7 +119,6 @@ enter(void **state)
 static int
 leave(void **state)
 {
-	(void)state;
 	map_free(&job.map);
 	return chdir("/") != 0 || rmdir(directory) != 0;
 }
@@ -167,7 +165,6 @@ says_why_it_is_not_made(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		unlink("socket");
 		if (row[i].left)
@@ -189,7 +186,6 @@ is_there_for_the_run(void **state)
 {
 	struct control other;
 
-	(void)state;
 	leave_one();				/* of a run that was killed */
 	assert_int_equal(control_look(&o, &f), 0);
 	assert_int_equal(control_open(&c, &o, &f), 0);
@@ -255,7 +251,6 @@ answers_each_line(void **state)
 	static char longest[80];
 	int fd, second;
 
-	(void)state;
 	assert_int_equal(control_open(&c, &o, &f), 0);
 	serve();				/* our own look at it */
 	serve();

@@ -26,7 +26,6 @@ static struct damage d;
 static int
 set_up(void **state)
 {
-	(void)state;
 	begin_disk(&disk, "disk", &viewed, SECTOR, DISK_SECTORS);
 	begin_disk(&target, "/dev/target", &viewed, SECTOR, DISK_SECTORS);
 	disk.ep.kind = target.ep.kind = END_SCSI;
@@ -52,7 +51,6 @@ forget(void)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	forget();
 	map_free(&map);
 	end_disk(&disk);
@@ -82,7 +80,6 @@ command(size_t i)
 static void
 lies_in_partitions(void **state)
 {
-	(void)state;
 	map_set(&map, 0, p.length, FINISHED);
 	add_row(&target, 0, 0, 0x83, START, COUNT);
 	add_logical(&target, 1, 0x05, 1000, 1);
@@ -138,7 +135,6 @@ is_found_in_ntfs(void **state)
 	uint64_t mft;
 	size_t i;
 
-	(void)state;
 	map_set(&map, 0, p.length, FINISHED);
 	lose(24, 26);
 	lose(40, 41);
@@ -167,7 +163,6 @@ is_found_in_ntfs(void **state)
 static void
 is_not_guessed(void **state)
 {
-	(void)state;
 	map_set(&map, 0, p.length, FINISHED);
 	lose(0, 1);			/* where a table may have been */
 	(void)command(0);
@@ -226,7 +221,6 @@ is_of_no_file_only_where_all_were_looked_at(void **state)
 	uint64_t at = add_fat();
 	unsigned i, n = 0;
 
-	(void)state;
 	map_set(&map, 0, p.length, FINISHED);
 	lose(at, at + 1);
 	for (i = 0; i == 0 || poor_was(); i++) {
@@ -249,7 +243,6 @@ is_whole_or_memory_is_short(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	map_set(&map, 0, p.length, FINISHED);
 	add_row(&target, 0, 0, 0x83, START, COUNT);
 	add_ext2(&target, START * SECTOR, COUNT / 2);
@@ -276,7 +269,6 @@ is_whole_or_memory_is_short(void **state)
 static void
 are_listed(void **state)
 {
-	(void)state;
 	add_row(&disk, 0, 0, 0x83, START, COUNT);
 	add_logical(&disk, 1, 0x05, 1000, 1);
 	add_ext2(&disk, START * SECTOR, COUNT / 2);
@@ -315,7 +307,6 @@ are_listed(void **state)
 static void
 are_not_beyond_the_disk(void **state)
 {
-	(void)state;
 	end_disk(&disk);
 	begin_disk(&disk, "disk", &viewed, 4096, DISK_SECTORS / 8);
 	add_row(&disk, 0, 0, 0x83, START, 0x20000010);
@@ -327,7 +318,6 @@ are_not_beyond_the_disk(void **state)
 static void
 are_listed_as_far_as_they_were_read(void **state)
 {
-	(void)state;
 	add_row(&target, 0, 0, 0x83, START, COUNT);
 	add_ext2(&target, START * SECTOR, COUNT / 2);
 	volumes_rescued(&v, &p, &map);
@@ -404,7 +394,6 @@ are_on_ranges(void **state)
 	const struct span *s;
 	size_t i;
 
-	(void)state;
 	add_row(&disk, 0, 0, 0x83, START, COUNT);
 	add_logical(&disk, 1, 0x05, 1000, 1);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -435,7 +424,6 @@ are_on_clones(void **state)
 	unsigned i;
 	char cut[CUT_ROOM];
 
-	(void)state;
 	p.work = WORK_COPY;
 	p.length = 1000 * SECTOR;
 	add_row(&disk, 0, 0, 0x83, START, COUNT);
@@ -479,7 +467,6 @@ slip(void)
 static void
 are_on_probable_mistakes(void **state)
 {
-	(void)state;
 	p.work = WORK_COPY;
 	disk.ep.is.device = false;
 	disk.ep.be = &(struct backend){ .view = tabled_view };

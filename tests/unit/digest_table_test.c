@@ -80,7 +80,6 @@ every_length_and_phase(void **state)
 	size_t length;
 	uint64_t phase;
 
-	(void)state;
 	fill();
 	for (length = 0; length < 4 * chunk; length++)
 		for (phase = 0; phase < chunk; phase += 7)
@@ -100,7 +99,6 @@ sha256_is_kept_whole(void **state)
 	struct fault f;
 	size_t length;
 
-	(void)state;
 	fill();
 	assert_int_equal(digester_open(&by, "a test", &f), 0);
 	assert_true(digest_of(by, "abc", 3, &got));
@@ -126,7 +124,6 @@ a_block_map_has_the_last_of_each(void **state)
 	struct digest want;
 	struct fault f;
 
-	(void)state;
 	fill();
 	assert_int_equal(digester_open(&by, "a test", &f), 0);
 	bmap_table_init(&t, by);
@@ -151,7 +148,6 @@ digests_are_xxh3(void **state)
 {
 	size_t length;
 
-	(void)state;
 	for (length = 0; length < MOST; length++) {
 		XXH128_hash_t want = XXH3_128bits(data, length);
 		struct digest got;
@@ -168,7 +164,6 @@ what_was_cut_has_no_digest(void **state)
 	struct digest_table c;
 	struct check got;
 
-	(void)state;
 	assert_int_equal(digest_table_init(&c, 4 * chunk, chunk, 0, NULL), 0);
 	assert_int_equal(digest_table_note(&c, chunk, data, chunk / 2), 0);
 	assert_true(digest_table_at(&c, 1, &got));
@@ -190,7 +185,6 @@ what_is_no_chunk_is_left_out(void **state)
 	struct digest_table c;
 	struct check got;
 
-	(void)state;
 	assert_int_equal(digest_table_init(&c, 4 * chunk, chunk, 0, NULL), 0);
 	assert_int_equal(digest_table_note(&c, 1, data, chunk - 1), 0);
 	assert_int_equal(digest_table_note(&c, 0, data, chunk + 1), 0);
@@ -206,7 +200,6 @@ the_last_note_counts(void **state)
 	struct check got;
 	struct digest d;
 
-	(void)state;
 	assert_true(digest_of(NULL, data + 1, chunk, &d));
 	assert_int_equal(digest_table_init(&c, 0, chunk, 0, NULL), 0);
 	assert_int_equal(digest_table_note(&c, 0, data, chunk), 0);
@@ -227,7 +220,6 @@ the_end_is_told(void **state)
 	struct digest_table c;
 	struct check got;
 
-	(void)state;
 	assert_int_equal(digest_table_init(&c, 4 * chunk, chunk, 0, NULL), 0);
 	assert_int_equal(digest_table_note(&c, 0, data, chunk), 0);
 	assert_int_equal(digest_table_note(&c, chunk, data, chunk / 2), 0);
@@ -254,7 +246,6 @@ it_grows(void **state)
 	struct digest_table c;
 	struct check got;
 
-	(void)state;
 	assert_int_equal(digest_table_init(&c, 0, chunk, 5, NULL), 0);
 	assert_int_equal(digest_table_note(&c, 0, data, chunk - 5), 0);
 	assert_int_equal(digest_table_note(&c, FAR * chunk - 5, data,
@@ -273,7 +264,6 @@ it_has_an_end(void **state)
 	static const unsigned char byte;
 	struct digest_table c;
 
-	(void)state;
 	assert_int_equal(digest_table_init(&c, 0, 1, 0, NULL), 0);
 	assert_int_equal(digest_table_note(&c, CHECKS_MOST, &byte, 1), EFBIG);
 	assert_int_equal(digest_table_note(&c, 0, &byte, 1), 0);

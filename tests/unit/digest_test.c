@@ -127,7 +127,6 @@ library_load(const struct library *l, void *table, const char *what,
 static int
 begin(void **state)
 {
-	(void)state;
 	memset(&lib, 0, sizeof(lib));
 	return sem_init(&lib.updated, 0, 0);
 }
@@ -135,7 +134,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	assert_int_equal(lib.contexts, 0);
 	assert_int_equal(lib.digests, 0);
 	return sem_destroy(&lib.updated);
@@ -183,7 +181,6 @@ tells_what_cannot_begin(void **state)
 	struct hash *h;
 	struct fault f;
 
-	(void)state;
 	for (e = failures; e < failures + FAILURES; e++) {
 		lib.fails = e->function;
 		assert_int_equal(hash_open(&h, &o, &f), -1);
@@ -208,7 +205,6 @@ leaves_nothing_of_those_before(void **state)
 	struct hash *h;
 	struct fault f;
 
-	(void)state;
 	lib.fails = "new";
 	lib.left = 1;
 	assert_int_equal(hash_open(&h, &o, &f), -1);
@@ -231,7 +227,6 @@ tells_what_cannot_go_on(void **state)
 	struct fault f;
 	size_t i, n;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		lib.fails = functions[i];
 		assert_int_equal(hash_once(sha256(), "a", 1, hex, &f), -1);
@@ -274,7 +269,6 @@ finds_no_range_right_after_that(void **state)
 	struct fault f;
 	size_t i, k;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		memset(range, 0, sizeof(range));
 		for (k = 0; k < 3; k++) {
@@ -309,7 +303,6 @@ finds_a_range_in_a_gap_wrong(void **state)
 	struct hash *h;
 	struct fault f;
 
-	(void)state;
 	memset(range[1].want, 2, 32);
 	assert_int_equal(hash_open_ranges(&h, sha256(), range, 2, &f), 0);
 	hash_gaps(h, &gap, 1, 0);
@@ -335,7 +328,6 @@ gives_up_a_gap(void **state)
 	struct fault f;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(hash_open(&h, &o, &f), 0);
 	hash_gaps(h, &gap, 1, 7);
 	assert_int_equal(hash_start(h, &f), 0);
@@ -357,7 +349,6 @@ gives_back_what_nobody_takes(void **state)
 	struct hash *h;
 	struct fault f;
 
-	(void)state;
 	assert_int_equal(hash_open(&h, &o, &f), 0);
 	assert_int_equal(hash_start(h, &f), 0);
 	hash_post(h, &piece, 100, data, sizeof(data));
@@ -391,7 +382,6 @@ a_digester_tells_what_it_cannot(void **state)
 	struct fault f;
 	size_t i;
 
-	(void)state;
 	for (e = failures; e < failures + 3; e++) {
 		lib.fails = e->function;
 		assert_int_equal(digester_open(&by, "sha256", &f), -1);
@@ -423,7 +413,6 @@ tells_each_lack_of_memory(void **state)
 	struct fault f;
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		poor_after(i);
 		assert_int_equal(hash_open(&h, &o, &f), -1);

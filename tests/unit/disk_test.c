@@ -39,7 +39,6 @@ is_told_of(void **state)
 {
 	static const char page[] = "\0\200\0\010  S3R1AL \0";
 
-	(void)state;
 	add_scsi(ATA, "sda", SDA);
 	has("/sys/block/sda/queue/physical_block_size", "4096\n");
 	has("/sys/block/sda/queue/rotational", "1\n");
@@ -90,7 +89,6 @@ has_no_serial(void **state)
 {
 	char page[300];
 
-	(void)state;
 	add_scsi(ATA, "sda", SDA);
 	has("/sys/block/sda/device/vpd_pg80", "1234");
 	assert_true(disk_of_block(SDA, &d));
@@ -114,7 +112,6 @@ has_no_serial(void **state)
 static void
 has_the_serial_of_usb(void **state)
 {
-	(void)state;
 	add_scsi(USB, "sdb", SDB);
 	has("/sys/devices/pci0/usb2/2-1/idVendor", "1234\n");
 	has("/sys/devices/pci0/usb2/2-1/serial", "BRIDGE\n");
@@ -129,7 +126,6 @@ has_the_serial_of_usb(void **state)
 static void
 has_a_transport(void **state)
 {
-	(void)state;
 	add_scsi("pci0/host0/target0/0:0:0:0", "sda", SDA);
 	assert_true(disk_of_block(SDA, &d));
 	assert_string_equal(d.transport, "");
@@ -153,7 +149,6 @@ is_not_known(void **state)
 		{ "./dev", EIO }, { "backing_file", EIO }, { "..", EMFILE } };
 	size_t i;
 
-	(void)state;
 	add_scsi(ATA, "sda", SDA);
 	add_part(ATA, "sda", SDA, 1, 100, 200);
 	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
@@ -185,7 +180,6 @@ has_a_sibling(void **state)
 {
 	const dev_t nvme = makedev(259, 0), ng = makedev(240, 1);
 
-	(void)state;
 	add_disk(NVME, "nvme0n1", nvme, BLOCKS);
 	assert_true(disk_of_block(nvme, &d));
 	assert_string_equal(d.ng, "");
@@ -216,7 +210,6 @@ is_found_by_sg(void **state)
 {
 	const dev_t sg = makedev(21, 0);
 
-	(void)state;
 	assert_false(disk_of_char(sg, &d));
 	assert_int_equal(d.err, ENOENT);
 	add_scsi(ATA, "sda", SDA);
@@ -237,7 +230,6 @@ is_found_by_sg(void **state)
 static void
 is_lost(void **state)
 {
-	(void)state;
 	add_scsi(ATA, "sda", SDA);
 	add_part(ATA, "sda", SDA, 1, 100, 200);
 	assert_false(disk_lost(SDA, true));
@@ -261,7 +253,6 @@ is_gone(void **state)
 	struct node *sda;
 	int fd;
 
-	(void)state;
 	add_scsi(ATA, "sda", SDA);
 	sda = &world.node[0];
 	fd = open("/dev/sda", O_RDONLY);
@@ -280,7 +271,6 @@ has_partitions(void **state)
 	struct disk_part *part;
 	size_t n;
 
-	(void)state;
 	add_scsi(ATA, "sda", SDA);
 	assert_int_equal(disk_parts(SDA, &part, &n), 0);
 	assert_int_equal(n, 0);
@@ -319,7 +309,6 @@ has_holders(void **state)
 	dev_t slave[2];
 	size_t n;
 
-	(void)state;
 	assert_int_equal(disk_holders(dm, slave, 2, &n), ENOENT);
 	add_disk("virtual", "dm-0", dm, BLOCKS);
 	assert_int_equal(disk_holders(dm, slave, 2, &n), 0);
@@ -354,7 +343,6 @@ has_pieces(void **state)
 	bool striped;
 	size_t n, i;
 
-	(void)state;
 	assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), ENOENT);
 	add_node("mapper/control", makedev(10, 236), 0);
 	assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), ENXIO);
@@ -393,7 +381,6 @@ is_zoned(void **state)
 {
 	char model[32];
 
-	(void)state;
 	assert_false(disk_zoned(SDA, model, sizeof(model)));
 	add_scsi(ATA, "sda", SDA);
 	add_part(ATA, "sda", SDA, 1, 100, 200);
@@ -409,7 +396,6 @@ is_zoned(void **state)
 static void
 limits_its_zones(void **state)
 {
-	(void)state;
 	add_scsi(ATA, "sda", SDA);	/* of a kernel that does not say */
 	assert_int_equal(disk_zone_limits(SDA).open, 1);
 	assert_int_equal(disk_zone_limits(SDA).active, UINT_MAX);
@@ -442,7 +428,6 @@ is_found_again(void **state)
 {
 	static struct disk like;
 
-	(void)state;
 	two((const char *[]){ "A", "B" }, (const char *[]){ "naa.1", "naa.2" });
 	assert_int_equal(disk_find(&d, &other), 1);
 	assert_int_equal(other.node, SDA);
@@ -464,7 +449,6 @@ is_found_again(void **state)
 static void
 has_a_namesake(void **state)
 {
-	(void)state;
 	two((const char *[]){ "A", "A" }, (const char *[]){ "naa.1", "naa.2" });
 	assert_true(disk_namesake(&d, NAME_SERIAL, &other));
 	assert_int_equal(other.node, SDB);
@@ -480,7 +464,6 @@ has_a_namesake(void **state)
 static void
 has_a_namesake_by_sg(void **state)
 {
-	(void)state;
 	has("/sys/devices/pci0/0:0:0:0/serial", "T\n");
 	has("/sys/devices/pci0/0:0:0:0/scsi_generic/sg4/dev", "21:4\n");
 	leads("/sys/devices/pci0/0:0:0:0/scsi_generic/sg4/device", "../..");
@@ -504,7 +487,6 @@ is_read_as_far_as_there_is_room(void **state)
 {
 	char room[] = "......";
 
-	(void)state;
 	has("/sys/block/text", "123456\n");
 	assert_true(sysfs_text(AT_FDCWD, "/sys/block/text", room, 4));
 	assert_memory_equal(room, "123\0..", 6);
@@ -515,7 +497,6 @@ has_paths(void **state)
 {
 	dev_t *node;
 
-	(void)state;
 	two((const char *[]){ "A", "A" }, (const char *[]){ "naa.1", "naa.1" });
 	assert_int_equal(disk_paths(&d, &node), 0);
 	assert_int_equal(node[0], SDB);
@@ -551,7 +532,6 @@ has_names(void **state)
 {
 	char name[64];
 
-	(void)state;
 	two((const char *[]){ "A", "B" }, (const char *[]){ "naa.1", "0x2" });
 	disk_by_id(SDA, name, sizeof(name));
 	assert_string_equal(name, "");
@@ -595,7 +575,6 @@ has_a_name_with_its_serial_number(void **state)
 	char name[64], path[64];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "/dev/%s", names[i]);
 		has(path, "%s", "");
@@ -612,7 +591,6 @@ has_a_path(void **state)
 {
 	char path[64];
 
-	(void)state;
 	add_node("cciss/c0d0", makedev(104, 0), 0);
 	assert_true(disk_path(makedev(104, 0), "cciss!c0d0", path,
 	    sizeof(path)));
@@ -638,7 +616,6 @@ is_settled(void **state)
 {
 	unsigned n;
 
-	(void)state;
 	add_scsi(ATA, "sda", SDA);
 	add_part(ATA, "sda", SDA, 1, 100, 200);
 	add_part(ATA, "sda", SDA, 2, 300, 200);
@@ -666,7 +643,6 @@ is_told_of_or_not_at_all(void **state)
 {
 	unsigned n;
 
-	(void)state;
 	add_scsi(USB, "sdb", SDB);
 	has("/sys/devices/pci0/usb2/2-1/idVendor", "1234\n");
 	has("/sys/devices/pci0/usb2/2-1/serial", "BRIDGE\n");

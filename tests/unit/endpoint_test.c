@@ -35,7 +35,6 @@ make(char *file)
 static int
 set_up(void **state)
 {
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	o = (struct opts){ .input = name, .output = name, .timeout = -1 };
 	f = (struct fault){ 0 };
@@ -45,7 +44,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	end_sysfs();
 	unlink(name);
 	return unlink(other);
@@ -98,7 +96,6 @@ refuses_what_cannot_be_copied(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		make_node(name, all[i].type, all[i].rdev);
 		is_refused(SOURCE, 0, all[i].status, all[i].says);
@@ -123,7 +120,6 @@ chooses_by_what_the_kernel_says(void **state)
 {
 	const dev_t zero = makedev(MEM_MAJOR, 5), null = makedev(MEM_MAJOR, 3);
 
-	(void)state;
 	assert_ptr_equal(chosen(S_IFCHR, zero, SOURCE, 0), &null_backend);
 	assert_true(end.is.endless);
 	assert_ptr_equal(chosen(S_IFCHR, zero, TARGET, 0), &stream_backend);
@@ -150,7 +146,6 @@ chooses_by_what_the_kernel_says(void **state)
 static void
 refuses_words_of_other_kinds(void **state)
 {
-	(void)state;
 	is_refused(TARGET, FLAG_EXCL, STATUS_ERRNO + EEXIST, "File exists");
 	is_refused(SOURCE, FLAG_NVME, STATUS_USAGE, "nvme is for NVMe disks");
 	is_refused(SOURCE, FLAG_SGIO, STATUS_USAGE, "sgio is for block");
@@ -168,7 +163,6 @@ refuses_words_of_other_kinds(void **state)
 static void
 is_read_in_order_where_its_size_is_not_real(void **state)
 {
-	(void)state;
 	kernel.fs = FUSE_SUPER_MAGIC;
 	kernel.fs_block = 4096;
 	opened(SOURCE, 0);
@@ -210,7 +204,6 @@ is_refused_by_its_name(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		o.input = o.output = all[i].name;
 		is_refused(all[i].role, 0, STATUS_USAGE, all[i].says);
@@ -228,7 +221,6 @@ is_what_the_shell_has_opened(void **state)
 {
 	int kept = fcntl(0, F_DUPFD_CLOEXEC, 10), pair[2], fd;
 
-	(void)state;
 	o.input = NULL;
 	fd = open(name, O_WRONLY);
 	assert_int_equal(dup2(fd, 0), 0);
@@ -280,7 +272,6 @@ says_that_it_cannot(void **state)
 	struct timespec t;
 	char text[8] = "x";
 
-	(void)state;
 	o.output = ".";
 	opened(TARGET, 0);
 	assert_int_equal(endpoint_extent(&end, 0, &x), EOPNOTSUPP);
@@ -324,7 +315,6 @@ is_volatile(bool remote, bool sync, int failed)
 static void
 cannot_be_flushed_on_a_volatile_overlay(void **state)
 {
-	(void)state;
 	is_volatile(false, true, -1);
 	is_volatile(true, true, 0);		/* which says so itself */
 	is_volatile(false, false, 0);
@@ -336,7 +326,6 @@ knows_itself_by_a_descriptor(void **state)
 	int fd = open(name, O_RDONLY), another = open(other, O_RDONLY);
 	const struct backend *be;
 
-	(void)state;
 	opened(SOURCE, 0);
 	assert_true(endpoint_is(&end, fd));
 	assert_false(endpoint_is(&end, another));
@@ -373,7 +362,6 @@ may_be_written(void **state)
 {
 	char path[sizeof(name) + 8];
 
-	(void)state;
 	opened(TARGET, 0);
 	assert_int_equal(looks(), 0);		/* it was opened already */
 	end.is.device = true;
@@ -439,7 +427,6 @@ comes_back(int status, const char *says)
 static void
 is_opened_again_if_it_is_the_same(void **state)
 {
-	(void)state;
 	kernel.answer = answer;
 	bytes = 4096;
 	block = 512;
@@ -488,7 +475,6 @@ is_opened_by_its_name_without_proc(void **state)
 {
 	int path = open(name, O_PATH);
 
-	(void)state;
 	make_node(name, S_IFBLK, SDA);
 	same(reopen(path, name, O_RDONLY), path);
 	deny("open", 0, 0, ENOENT);		/* /proc, but it is there */
@@ -513,7 +499,6 @@ is_the_file_that_was_found(void **state)
 {
 	int path = open(name, O_PATH);
 
-	(void)state;
 	deny("open", 0, 0, EAGAIN);		/* somebody has a lease */
 	assert_int_equal(open_found(path, name, O_RDONLY), -1);
 	assert_int_equal(errno, EAGAIN);

@@ -53,7 +53,6 @@ shows_letters(void **state)
 		0x10000, 0x1fffd, 0x20000, 0xdfffd };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
 		if (!shown(letters[i]))
 			fail_msg("U+%04X is not shown", letters[i]);
@@ -68,7 +67,6 @@ shows_nothing_else(void **state)
 		0x1ffff, 0xdfffe, 0xe0000, 0xe01ef, 0x10ffff };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (shown(others[i]))
 			fail_msg("U+%04X is shown", others[i]);
@@ -80,7 +78,6 @@ fills_the_room_of_a_word(void **state)
 {
 	char room[16];
 
-	(void)state;
 	memset(room, '.', sizeof(room));
 	assert_ptr_equal(escape_word(room, room + 5, " x"), room + 4);
 	assert_memory_equal(room, "\\x20\0.", 6);
@@ -104,7 +101,6 @@ quotes_words(void **state)
 	char word[64];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		*escape_shell(word, row[i].name) = '\0';
 		assert_string_equal(word, row[i].word);

@@ -53,7 +53,6 @@ set_up(void **state)
 	unsigned i;
 	int fd;
 
-	(void)state;
 	for (i = 0; i < WORDS; i++) {
 		argv[i] = word[i];
 		fd = i < FILES ? -1 : mkstemp(path_of(i));
@@ -71,7 +70,6 @@ tear_down(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	for (i = FILES; i < WORDS; i++)
 		unlink(path_of(i));
 	i = (unsigned)endpoint_close(&dst);
@@ -95,7 +93,6 @@ gives_all_back(void **state)
 	struct events ev;
 	int json, log;
 
-	(void)state;
 	assert_int_equal(events_open(&ev, &o, &f), 0);
 	json = ev.json.fd;
 	log = ev.log.fd;
@@ -142,7 +139,6 @@ tells_ranges_that_have_ended(void **state)
 	struct events ev;
 	struct map map;
 
-	(void)state;
 	assert_int_equal(map_init(&map, p.length, 1024, 0), 0);
 	assert_int_equal(events_open(&ev, &o, &f), 0);
 	assert_int_equal(map_set(&map, 0, 512, BAD), 0);

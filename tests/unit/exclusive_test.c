@@ -18,7 +18,6 @@ leaves_behind_who_is_stuck(void **state)
 	struct exclusive g;
 	uint64_t first, second;
 
-	(void)state;
 	exclusive_init(&g, 1);
 	first = exclusive_enter(&g, 0, long_time, &stuck);
 	assert_int_equal(stuck.len, 0);
@@ -41,7 +40,6 @@ lets_another_in_beside_who_is_stuck(void **state)
 	struct exclusive g;
 	uint64_t first, second, third;
 
-	(void)state;
 	exclusive_init(&g, 2);
 	first = exclusive_enter(&g, long_time, long_time, &stuck);
 	exclusive_reads(&g, first, &here);
@@ -64,7 +62,6 @@ tells_nobody_of_what_was_read(void **state)
 	struct exclusive g;
 	uint64_t first;
 
-	(void)state;
 	exclusive_init(&g, 2);
 	first = exclusive_enter(&g, long_time, long_time, &stuck);
 	exclusive_reads(&g, first, &here);
@@ -92,7 +89,6 @@ times_the_second_from_when_the_first_left(void **state)
 	uint64_t first, second;
 	double left;
 
-	(void)state;
 	let_two_in(&g, &first, &second);
 	left = clock_seconds();
 	exclusive_leave(&g, first);
@@ -111,7 +107,6 @@ times_it_from_its_own_where_both_are_served(void **state)
 	uint64_t first, second;
 	double since;
 
-	(void)state;
 	let_two_in(&g, &first, &second);
 	assert_false(exclusive_passed(&g, second));
 	exclusive_reads(&g, second, &there);
@@ -128,7 +123,6 @@ knows_who_overtakes(void **state)
 	struct exclusive g;
 	uint64_t first, second;
 
-	(void)state;
 	let_two_in(&g, &first, &second);
 	exclusive_passed(&g, first);
 	assert_false(g.parallel);
@@ -162,7 +156,6 @@ lets_more_in_where_errors_come_side_by_side(void **state)
 	uint64_t ticket[SEATS];
 	unsigned i;
 
-	(void)state;
 	fail_both(&g, long_time);
 	for (i = 0; i < SEATS; i++) {
 		ticket[i] = exclusive_enter(&g, 0, long_time, &stuck);
@@ -180,7 +173,6 @@ lets_two_in_where_each_error_takes_its_time(void **state)
 {
 	struct exclusive g;
 
-	(void)state;
 	fail_both(&g, 0);
 	assert_int_equal(g.seats, 2);
 	exclusive_destroy(&g);
@@ -194,7 +186,6 @@ waits_for_who_reads_beside_two_that_are_stuck(void **state)
 	uint64_t ticket[3];
 	unsigned i;
 
-	(void)state;
 	fail_both(&g, long_time);
 	for (i = 0; i < 3; i++) {
 		ticket[i] = exclusive_enter(&g, 0, long_time, &stuck);

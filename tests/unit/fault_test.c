@@ -50,7 +50,6 @@ knows_what_an_errno_means(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		assert_int_equal(status_errno(row[i].err), row[i].status);
 		assert_int_equal(errno_is_medium(row[i].err),
@@ -74,7 +73,6 @@ names_the_package_of_a_library(void **state)
 	size_t (*table[2])(const char *) = { NULL, NULL };
 	struct fault f;
 
-	(void)state;
 	assert_int_equal(library_load(&l, table, "it", &f), 0);
 	assert_int_equal(table[0]("four"), 4);
 	names[1] = "of_a_later_version";
@@ -98,7 +96,6 @@ does_not_call_a_library_missing_without_descriptors(void **state)
 	struct fault f;
 	int failed;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
 	none = (struct rlimit){ 0, was.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);

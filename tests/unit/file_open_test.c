@@ -102,7 +102,6 @@ set_up(void **state)
 {
 	int fd;
 
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	disk.block = BLOCK;
 	disk.bytes = ALL;
@@ -122,7 +121,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	end_sysfs();
 	return unlink(name);
 }
@@ -215,7 +213,6 @@ says_what_the_kernel_refuses(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		refuses(&all[i]);
 }
@@ -274,7 +271,6 @@ copes_with_every_refusal(void **state)
 	int kept = (int)syscall(SYS_fcntl, 0, F_DUPFD_CLOEXEC, 10), in, bits;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		for (bits = 0; bits < 8; bits++)
 			copes((bits & 1) != 0, (bits & 2) != 0 ? TARGET :
@@ -311,7 +307,6 @@ looks_right(uint64_t bytes, int block, const char *says)
 static void
 is_no_disk_with_impossible_numbers(void **state)
 {
-	(void)state;
 	be_device();
 	looks_right(ALL, 256, "in blocks of 256");
 	looks_right((uint64_t)INT64_MAX + 1, BLOCK,
@@ -329,7 +324,6 @@ is_no_disk_with_impossible_numbers(void **state)
 static void
 tells_which_requests_suit_it(void **state)
 {
-	(void)state;
 	be_device();
 	for (disk.optimal = 0; disk.optimal <= MIB; disk.optimal += MIB) {
 		opened(SOURCE, 0);
@@ -367,7 +361,6 @@ overwrites(long fs, unsigned flags, off_t size)
 static void
 overwrites_directly_where_that_is_known_to_pay(void **state)
 {
-	(void)state;
 	assert_true(overwrites(EXT4_SUPER_MAGIC, 0, 8 * MIB));
 	assert_true(overwrites(XFS_SUPER_MAGIC, 0, 8 * MIB));
 	assert_false(overwrites(BTRFS_SUPER_MAGIC, 0, 8 * MIB));
@@ -391,7 +384,6 @@ takes_no_unit_of_sharing_that_cannot_be(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	kernel.fs = EXT4_SUPER_MAGIC;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		kernel.fs_block = all[i].says;
@@ -418,7 +410,6 @@ aligns(unsigned says, uint32_t reads, uint32_t writes)
 static void
 aligns_direct_requests_as_the_file_system_says(void **state)
 {
-	(void)state;
 	aligns(0, 512, 4096);
 #ifdef STATX_DIOALIGN
 	aligns(4, 512, 4096);
@@ -441,7 +432,6 @@ prepared(int64_t length)
 static void
 is_the_disk_that_was_looked_at(void **state)
 {
-	(void)state;
 	be_device();
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
@@ -475,7 +465,6 @@ is_the_disk_that_was_looked_at(void **state)
 static void
 says_why_it_is_not_truncated(void **state)
 {
-	(void)state;
 	opened(TARGET, 0);
 	deny("ftruncate", 0, 0, EPERM);
 	assert_int_equal(prepared(0), -1);
@@ -502,7 +491,6 @@ locks_what_it_writes(void **state)
 	static const int fine[] = { ENOLCK, EINVAL, ENOSYS };
 	size_t i;
 
-	(void)state;
 	opened(SOURCE, 0);
 	deny("fcntl", F_OFD_SETLK, 0, EAGAIN);
 	assert_int_equal(locked(0, ALL), 0);	/* nothing, of a source */
@@ -543,7 +531,6 @@ goes_on_after_an_interruption(void **state)
 	uint64_t began;
 	int i;
 
-	(void)state;
 	opened(SOURCE, FLAG_CACHED);
 	attached();
 	memset(buf, 0, ALL);
@@ -571,7 +558,6 @@ reads_through_the_page_cache_where_the_kernel_must(void **state)
 	static const int unknown[] = { EOPNOTSUPP, ENOSYS };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		opened(SOURCE, 0);
 		attached();
@@ -615,7 +601,6 @@ does_not_try_for_ever_what_writes_nothing(void **state)
 {
 	unsigned were;
 
-	(void)state;
 	opened(TARGET, FLAG_CACHED);
 	assert_int_equal(prepared(-1), 0);
 	attached();
@@ -669,7 +654,6 @@ leaves_to_transfer_what_passes(void **state)
 {
 	struct io_uring_sqe { unsigned char room[64]; } sqe;
 
-	(void)state;
 	opened(TARGET, FLAG_CACHED);
 	assert_int_equal(prepared(-1), 0);
 	attached();
@@ -714,7 +698,6 @@ does_without_zeros_where_they_are_not_known(void **state)
 	static const int busy = EBUSY;
 	size_t i;
 
-	(void)state;
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
 	attached();
@@ -765,7 +748,6 @@ settles(int err, int ends)
 static void
 tells_what_writing_back_met(void **state)
 {
-	(void)state;
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
 	((struct file *)end.priv)->no_dontcache = true;
@@ -784,7 +766,6 @@ tells_of_holes(void **state)
 {
 	struct extent x;
 
-	(void)state;
 	opened(SOURCE, 0);
 	assert_int_equal(endpoint_extent(&end, 0, &x), 0);
 	assert_false(x.hole);
@@ -809,7 +790,6 @@ tells_of_holes(void **state)
 static void
 is_made_as_long_as_it_has_to_be(void **state)
 {
-	(void)state;
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
 	deny("fstat", 0, 0, EIO);
@@ -852,7 +832,6 @@ sees_that_it_is_not_the_same_any_more(void **state)
 {
 	struct timespec t;
 
-	(void)state;
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
 	kept(0, "");
@@ -899,7 +878,6 @@ flushes(int err, int status)
 static void
 says_what_was_not_flushed(void **state)
 {
-	(void)state;
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
 	flushes(EINTR, 0);
@@ -928,7 +906,6 @@ asks_scsi(int sg, int status, const char *says)
 static void
 asks_the_disk_itself_to_write_its_cache(void **state)
 {
-	(void)state;
 	be_device();
 	begin_sysfs();
 	opened(TARGET, 0);
@@ -954,7 +931,6 @@ asks_the_disk_itself_to_write_its_cache(void **state)
 static void
 asks_the_disks_that_it_lies_on(void **state)
 {
-	(void)state;
 	be_device();
 	kernel.member = SDB;
 	kernel.link = "../../block/sdb";
@@ -1003,7 +979,6 @@ cannot_be_read_back(int status, const char *says)
 static void
 says_why_it_cannot_be_read_back(void **state)
 {
-	(void)state;
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
 	deny("open", 0, 0, EACCES);
@@ -1035,7 +1010,6 @@ says_why_it_cannot_be_read_back(void **state)
 static void
 reads_back_what_is_there(void **state)
 {
-	(void)state;
 	be_device();
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
@@ -1071,7 +1045,6 @@ needs_memory(void **state)
 {
 	unsigned n, were = count_open();
 
-	(void)state;
 	for (n = 0; n < 20; n++) {
 		poor_after(n);
 		f = (struct fault){ 0 };

@@ -41,7 +41,6 @@ set_up(void **state)
 {
 	int fd = mkstemp(name);
 
-	(void)state;
 	o = (struct opts){ .input = name, .output = name };
 	return fd < 0 || write(fd, buf, SHORT) != SHORT || close(fd) != 0;
 }
@@ -51,7 +50,6 @@ tear_down(void **state)
 {
 	int failed = unlink(name);
 
-	(void)state;
 	memset(strrchr(name, '.') + 1, 'X', 6);
 	return failed;
 }
@@ -84,7 +82,6 @@ request(enum op op, uint64_t off)
 static void
 ends_where_the_file_does(void **state)
 {
-	(void)state;
 	begin(SOURCE);
 	errno = EIO;		/* of an earlier call */
 	request(OP_READ, 0);
@@ -102,7 +99,6 @@ is_no_disk(void **state)
 {
 	struct disk d;
 
-	(void)state;
 	begin(SOURCE);
 	assert_false(endpoint_disk(&end, &d));
 	finish();
@@ -111,7 +107,6 @@ is_no_disk(void **state)
 static void
 leaves_nothing_open(void **state)
 {
-	(void)state;
 	begin(SOURCE);
 	finish();
 	begin(TARGET);
@@ -124,7 +119,6 @@ leaves_nothing_open(void **state)
 static void
 sees_that_it_was_cut_off(void **state)
 {
-	(void)state;
 	begin(TARGET);
 	request(OP_WRITE, 0);
 	assert_int_equal(io.err, 0);

@@ -143,7 +143,6 @@ a_file_lies_on_disks(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	add_disk("ata1", "sda", SDA, 100);
 	add_part("ata1", "sda", SDA, 1, 10, 10);
 	add_disk("ata2", "sdb", SDB, 100);
@@ -176,7 +175,6 @@ a_file_may_lie_anywhere(void **state)
 	static const char mount[] = "0:99 / / rw - other /dev/sda rw";
 	struct located l = { AT_FDCWD, "", SDB, 0 };
 
-	(void)state;
 	add_node("sda", SDA, 0);
 	has("/file", "x");
 	assert_int_equal(filesystem_disks(&l, node, 2, &n), 0);
@@ -239,7 +237,6 @@ a_layer_has_the_file(void **state)
 {
 	static const char both[] = "rw,lowerdir=/low,upperdir=/up,workdir=/w";
 
-	(void)state;
 	has("/merged/file", "x");
 	has("/up/.keep", "%s", "");
 	put("/low/file");
@@ -269,7 +266,6 @@ a_layer_may_not_be_seen(void **state)
 {
 	static const char both[] = "rw,lowerdir=/low,upperdir=/up";
 
-	(void)state;
 	has("/merged/file", "x");
 	put("/low/file");
 	has("/up/.keep", "%s", "");

@@ -32,7 +32,6 @@ counts_blocks_of_the_file_system(void **state)
 	struct fit fit;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		dst.fs.f_frsize = rows[i].fragment;
 		dst.fs.f_bsize = rows[i].block;
@@ -51,7 +50,6 @@ counts_what_will_be_written(void **state)
 {
 	struct fit fit;
 
-	(void)state;
 	dst.fs.f_frsize = 1024;
 	dst.fs.f_bavail = dst.fs.f_bfree = 50;
 	assert_int_equal(judge(EXT4_SUPER_MAGIC, 1 << 20, 997376).is, FITS);
@@ -71,7 +69,6 @@ knows_the_longest_file_of_fat(void **state)
 	const uint64_t longest = UINT32_MAX;
 	struct fit fit;
 
-	(void)state;
 	assert_int_equal(judge(MSDOS_SUPER_MAGIC, longest, longest).is, FITS);
 	fit = judge(MSDOS_SUPER_MAGIC, longest + 1, longest);
 	assert_int_equal(fit.is, FITS_NO_FILE);

@@ -19,7 +19,6 @@ static struct flight flight;
 static int
 begin_two(void **state)
 {
-	(void)state;
 	first->job = second->job = &job;
 	flight_init(&flight);
 	flight_begin(&flight, first);
@@ -31,7 +30,6 @@ begin_two(void **state)
 static int
 end_all(void **state)
 {
-	(void)state;
 	flight_destroy(&flight);
 	return 0;
 }
@@ -41,7 +39,6 @@ does_not_count_what_came_before(void **state)
 {
 	double answered = clock_seconds();
 
-	(void)state;
 	assert_true(flight_end(&flight, first) >= MOMENT / 1e6);
 	assert_true(flight_end(&flight, second) <= clock_seconds() - answered);
 }
@@ -49,7 +46,6 @@ does_not_count_what_came_before(void **state)
 static void
 counts_what_came_after(void **state)
 {
-	(void)state;
 	assert_true(flight_end(&flight, second) >= MOMENT / 1e6);
 	assert_true(flight_end(&flight, first) >= MOMENT / 1e6);
 }

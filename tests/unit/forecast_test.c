@@ -28,7 +28,6 @@ one_of_four_heads(void **state)
 	struct forecast f = { .length = 0 };
 	struct run next;
 
-	(void)state;
 	assert_false(meet(&f, 100 * MIB, 64 * MIB));
 	assert_false(meet(&f, 356 * MIB, 64 * MIB));
 	assert_true(meet(&f, 612 * MIB, 64 * MIB));
@@ -47,7 +46,6 @@ the_next_zone(void **state)
 	struct run next;
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < 5; i++)
 		meet(&f, i * (256 * MIB), 64 * MIB);
 	assert_false(meet(&f, 5 * (256 * MIB), 10 * MIB));
@@ -63,7 +61,6 @@ not_alike(void **state)
 	struct forecast f = { .length = 0 };
 	struct run next;
 
-	(void)state;
 	assert_false(meet(&f, 100 * MIB, 64 * MIB));
 	assert_false(meet(&f, 300 * MIB, 64 * MIB));
 	assert_false(meet(&f, 900 * MIB, 64 * MIB));	/* as long, no more */
@@ -79,7 +76,6 @@ never_sure(void **state)
 	struct run run = { 0, 4 * MIB, false };
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < 10; i++, run.off += 64 * MIB, run.end += 64 * MIB)
 		assert_false(forecast_met(&f, &run));
 }
@@ -91,7 +87,6 @@ sure_late(void **state)
 	struct forecast f = { .length = 0 };
 	struct run run = { 100 * MIB, 104 * MIB, false };
 
-	(void)state;
 	assert_false(forecast_met(&f, &run));
 	run.off += 300 * MIB;			/* another distance */
 	run.end += 300 * MIB;
@@ -112,7 +107,6 @@ too_short(void **state)
 	struct forecast f = { .length = 0 };
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < 10; i++)
 		assert_false(meet(&f, i * (4 * MIB), MIB));
 }

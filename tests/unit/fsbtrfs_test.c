@@ -383,7 +383,6 @@ made(void)
 static int
 unsealed(void **state)
 {
-	(void)state;
 	made();
 	return 0;
 }
@@ -453,7 +452,6 @@ try(const struct spoilt *s, size_t n)
 static void
 reads_it(void **state)
 {
-	(void)state;
 	assert_true(says(0, FS_CLEAN, FINE));
 	assert_string_equal(map.type, "btrfs");
 	assert_string_equal(map.label, "made up");
@@ -489,7 +487,6 @@ knows_a_superblock(void **state)
 		    NOTHING },
 	};
 
-	(void)state;
 	TRY(no);
 	assert_string_equal(map.type, "");
 	made();
@@ -520,7 +517,6 @@ judges_it(void **state)
 		{ s + S_LOG_ROOT, 8, 1, FS_DIRTY, NOTHING },
 	};
 
-	(void)state;
 	TRY(is);
 	super()[S_LABEL]++;			/* its checksum is wrong */
 	assert_true(says(0, FS_DAMAGED, NOTHING));
@@ -531,7 +527,6 @@ judges_it(void **state)
 static void
 takes_a_copy(void **state)
 {
-	(void)state;
 	src.length = SUPER_2 + SUPER;
 	memcpy(second, super(), SUPER);
 	put(second + S_PLACE, 8, SUPER_2);
@@ -586,7 +581,6 @@ doubts_chunks(void **state)
 		{ data + STRIPES + 8, 8, META_2, FS_DAMAGED, NOTHING },
 	};
 
-	(void)state;
 	TRY(no);
 	node(CHUNKS_2)[200]++;			/* its checksum is wrong */
 	assert_true(says(0, FS_DAMAGED, NOTHING));
@@ -602,7 +596,6 @@ knows_its_device(void **state)
 		{ META_2 + META_LEN, END - META_2 - META_LEN },
 	};
 
-	(void)state;
 	made();
 	put(super() + S_DEVICES, 8, 2);
 	put(super() + S_DEVICE_USED, 8, USED - DATA_LEN);
@@ -629,7 +622,6 @@ knows_profiles(void **state)
 	unsigned char *p;
 	size_t i, k, n;
 
-	(void)state;
 	for (i = 0; i < COUNT(profiles); i++) {
 		made();
 		begin(CHUNKS_2, 0);
@@ -663,7 +655,6 @@ places_chunks(void **state)
 		coarse[2] };
 	unsigned char *sys = value(CHUNKS_1, 1);
 
-	(void)state;
 	made();
 	put(super() + S_CHUNKS + KEY + STRIPES + 8, 8, MIB / 2);
 	put(sys + STRIPES + 8, 8, MIB / 2);
@@ -687,7 +678,6 @@ limits_chunks(void **state)
 	unsigned char *p;
 	unsigned i;
 
-	(void)state;
 	made();
 	src.length = UINT64_C(1) << 30;
 	put(super() + S_CHUNK_ROOT, 8, SYS + 3 * NODE);
@@ -761,7 +751,6 @@ doubts_extents(void **state)
 		    COARSE },
 	};
 
-	(void)state;
 	TRY(no);
 	/* out of order, also where the sum fits what comes before */
 	made();
@@ -791,7 +780,6 @@ compares_devices(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(no); i++) {
 		set_up(NULL);
 		put(no[i].p, no[i].bytes, no[i].v);
@@ -808,7 +796,6 @@ follows_a_full_node(void **state)
 {
 	unsigned i, most = (NODE - N_HEAD) / LINK;
 
-	(void)state;
 	made();
 	for (i = (unsigned)fs_le(node(ROOTS) + N_ITEMS, 4); i < most; i++)
 		key(link_of(ROOTS, i), UINT64_MAX, 0, i);
@@ -825,7 +812,6 @@ counts_copies(void **state)
 	unsigned char *p;
 	unsigned n, i;
 
-	(void)state;
 	for (n = 4; n <= 5; n++) {
 		made();
 		begin(CHUNKS_2, 0);
@@ -856,7 +842,6 @@ counts_copies(void **state)
 static void
 names_files(void **state)
 {
-	(void)state;
 	assert_true(hits(DATA_AT, 4 * KIB, "", false));
 	assert_true(hits(DATA_AT + 4 * KIB, 1, "/dir/first", false));
 	assert_true(hits(DATA_AT + 12 * KIB - 1, 1, "/packed", false));
@@ -937,7 +922,6 @@ names_what_is_spoilt(void **state)
 		{ head(CHUNKS_2, 0) + K_OFFSET, 8, META, at, 1, "", false },
 	};
 
-	(void)state;
 	image_misnamed(unsealed, seal_all, no, COUNT(no));
 	set_up(NULL);
 	/* what the superblock says is lost with it */
@@ -956,7 +940,6 @@ finds_what_begins_a_leaf(void **state)
 {
 	unsigned char *p;
 
-	(void)state;
 	made();
 	begin(ROOTS_1, 0);
 	add_root(ROOTS_1, 5, FILES, 1);
@@ -984,7 +967,6 @@ leaves_stripes(void **state)
 {
 	unsigned char *p = value(CHUNKS_1, 2);
 
-	(void)state;
 	made();
 	put(p, 8, (uint64_t)2 * META_LEN);
 	put(p + C_TYPE, 8, IS_META | 0x8);
@@ -1005,7 +987,6 @@ names_only_so_many(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	made();
 	begin(ROOTS_1, 0);
 	begin(ROOTS_2, 0);
@@ -1037,7 +1018,6 @@ names_only_so_many(void **state)
 static void
 names_until_time_is_up(void **state)
 {
-	(void)state;
 	image.lost = META_AT + (FILES - META);
 	image.lost_2 = META_2 + (FILES - META);
 	assert_true(hits(DATA_AT + 50 * KIB, 1, "<257>/sub/inner", true));
@@ -1051,14 +1031,12 @@ names_until_time_is_up(void **state)
 static void
 fails_anywhere(void **state)
 {
-	(void)state;
 	image_fails(DATA_AT, DATA_LEN);
 }
 
 static void
 needs_memory(void **state)
 {
-	(void)state;
 	image_needs_memory(DATA_AT, DATA_LEN, FS_META);
 }
 

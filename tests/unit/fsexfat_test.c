@@ -136,7 +136,6 @@ unsealed(void **state)
 		INNER, DEEP };
 	unsigned i;
 
-	(void)state;
 	memset(disk, 0, sizeof(disk));
 	image_begin("exfat", disk, sizeof(disk));
 	src.length = END;
@@ -212,7 +211,6 @@ reads_it(void **state)
 		FS_ORDER | FS_DEEP };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(how); i++) {
 		assert_int_equal(image_read(how[i]), FS_CLEAN);
 		assert_true(leaves(ALL));
@@ -247,7 +245,6 @@ knows_a_boot_sector(void **state)
 		{ disk + B_LENGTH, 8, HEAP + CLUSTERS - 1, FS_DAMAGED, 0 },
 	};
 
-	(void)state;
 	try(no, COUNT(no));
 	image.lost = 0;
 	assert_int_equal(image_read(0), FS_DAMAGED);
@@ -267,7 +264,6 @@ judges_it(void **state)
 		{ disk + B_PERCENT, 1, 50, FS_CLEAN, ALL },
 	};
 
-	(void)state;
 	try(is, COUNT(is));
 	src.length = END - 1;
 	assert_int_equal(image_read(0), FS_DAMAGED);
@@ -296,7 +292,6 @@ judges_it(void **state)
 static void
 limits_clusters(void **state)
 {
-	(void)state;
 	unsealed(NULL);
 	put(disk + B_CLUSTERS, 4, 70 << 20);
 	put(disk + B_FAT_SIZE, 4, 1 << 20);
@@ -338,7 +333,6 @@ doubts_its_bitmap(void **state)
 		{ bits(), 2, 0x1fff & ~1, FS_DAMAGED, 0 },
 	};
 
-	(void)state;
 	try(is, COUNT(is));
 	bits()[0] &= (unsigned char)~(1 << (DIR - 2));
 	bits()[1] &= (unsigned char)~(1 << (DIR - 10));
@@ -365,7 +359,6 @@ knows_its_upcase_table(void **state)
 	unsigned char *p = disk + place(ROOT) + 14 * ENTRY;
 	unsigned used;
 
-	(void)state;
 	for (used = 4; used-- > 0; ) {
 		unsealed(NULL);
 		p[0] = 0x82;
@@ -389,7 +382,6 @@ needs_all_dirs(void **state)
 	static const unsigned of[] = { DIR, WIDE + 1 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(of); i++) {
 		set_up(NULL);
 		bits()[i == 0 ? (INNER - 2) / 8 : (DEEP - 2) / 8] &=
@@ -407,7 +399,6 @@ loses_a_sector(void **state)
 {
 	unsigned char *p = disk + place(4);
 
-	(void)state;
 	unsealed(NULL);
 	disk[B_CLUSTER] = 1;
 	put(disk + B_LENGTH, 8, HEAP + 2 * CLUSTERS);
@@ -432,7 +423,6 @@ ends_within_a_byte(void **state)
 {
 	unsigned n;
 
-	(void)state;
 	for (n = 7; n > 0; n--) {
 		unsealed(NULL);
 		put(disk + B_CLUSTERS, 4, CLUSTERS - n);
@@ -449,7 +439,6 @@ reads_large_clusters(void **state)
 	enum { LARGE = 1 << 20, FEW = 100 };
 	static unsigned char large[32];
 
-	(void)state;
 	unsealed(NULL);
 	disk[B_CLUSTER] = 11;
 	put(disk + B_CLUSTERS, 4, FEW);
@@ -478,7 +467,6 @@ walks_dirs(void **state)
 {
 	unsigned char *p = disk + place(ROOT) + 8 * ENTRY;
 
-	(void)state;
 	chain(DIR, DIR);			/* it has no end */
 	assert_int_equal(image_read(FS_ORDER | FS_DEEP), FS_CLEAN);
 	set_up(NULL);
@@ -519,7 +507,6 @@ limits_dirs(void **state)
 	unsigned char *p = part;
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < 5; i++)
 		p = add(p, "many", DIRECTORY, NOBODY, SECTOR, false);
 	memset(p, 1, 32);
@@ -549,7 +536,6 @@ limits_dirs(void **state)
 static void
 names_files(void **state)
 {
-	(void)state;
 	assert_true(hits(AT(ROOT), "/", false));
 	assert_true(hits(AT(PLAIN), "/plain", false));
 	assert_true(hits(AT(PLAIN + 1), "/plain", false));
@@ -592,7 +578,6 @@ names_what_is_spoilt(void **state)
 		{ wide + 32 + E_FIRST, 4, CLUSTERS + 1, AT(DEEP), "", true },
 	};
 
-	(void)state;
 	image_misnamed(unsealed, seal, no, COUNT(no));
 	set_up(NULL);
 	dir[40]++;				/* its checksum is wrong */
@@ -615,14 +600,12 @@ names_what_is_spoilt(void **state)
 static void
 fails_anywhere(void **state)
 {
-	(void)state;
 	image_fails(place(2), END - place(2));
 }
 
 static void
 needs_memory(void **state)
 {
-	(void)state;
 	image_needs_memory(place(2), END - place(2), FS_DEEP);
 }
 

@@ -250,7 +250,6 @@ seal(void)
 static int
 unsealed(void **state)
 {
-	(void)state;
 	memset(disk, 0, sizeof(disk));
 	image_begin("ext2", disk, sizeof(disk));
 	make_files();
@@ -344,7 +343,6 @@ try(const struct spoilt *s, size_t n)
 static void
 reads_it(void **state)
 {
-	(void)state;
 	assert_int_equal(image_read(0), FS_CLEAN);
 	assert_true(leaves(FREE_1, FREE_2));
 	assert_string_equal(map.type, "ext2");
@@ -381,7 +379,6 @@ knows_a_superblock(void **state)
 	static const uint64_t sizes[] = { 0, 48, 16, 2048 };
 	size_t i;
 
-	(void)state;
 	try(no, COUNT(no));
 	assert_string_equal(map.type, "");
 	put(super() + S_BLOCKS, 4, 1);			/* there are none */
@@ -436,7 +433,6 @@ judges_it(void **state)
 		{ s + S_COMPAT, 4, HAS_JOURNAL, FS_UNKNOWN, 0, 0 },
 	};
 
-	(void)state;
 	try(is, COUNT(is));
 }
 
@@ -458,7 +454,6 @@ doubts_a_group(void **state)
 		{ block(SECOND + 2) + 10, 1, 1, FS_DAMAGED, FREE_1, 0 },
 	};
 
-	(void)state;
 	try(is, COUNT(is));
 	image.lost = (SECOND + 2) * BLOCK;
 	assert_int_equal(image_read(0), FS_DAMAGED);
@@ -480,7 +475,6 @@ knows_features(void **state)
 {
 	unsigned n;
 
-	(void)state;
 	/* all groups in the first and the last have backups, then; */
 	put(super() + S_RO, 4, 0);
 	seal();
@@ -510,7 +504,6 @@ knows_backups(void **state)
 {
 	unsigned sparse;
 
-	(void)state;
 	for (sparse = 0; sparse <= RO_SPARSE; sparse++) {
 		put(super() + S_BLOCKS, 4, 3 * GROUP + 1);
 		put(super() + S_RO, 4, sparse);
@@ -529,7 +522,6 @@ reads_large_blocks(void **state)
 	unsigned char *s = super(), *d;
 	unsigned g;
 
-	(void)state;
 	memset(disk + LARGE, 0, sizeof(disk) - LARGE);
 	put(s + S_LOG, 4, 6);
 	put(s + S_FIRST, 4, 0);
@@ -558,7 +550,6 @@ takes_a_backup(void **state)
 	const unsigned at = 8193;
 	unsigned i;
 
-	(void)state;
 	put(super() + S_BLOCKS, 4, at + 16);
 	put(super() + S_PER_GROUP, 4, 8192);
 	src.length = (uint64_t)(at + 16) * BLOCK;
@@ -618,7 +609,6 @@ judges_a_journal(void **state)
 		{ desc(0) + 8, 4, 0, FS_DAMAGED },
 	};
 
-	(void)state;
 	for (k = 0; k < COUNT(is); k++) {
 		unsealed(NULL);
 		add_journal();
@@ -670,7 +660,6 @@ notes_metadata(void **state)
 		B_TREE, B_DEEP, B_LINK, B_INNER };
 	size_t i;
 
-	(void)state;
 	image.lost = B_LIST * BLOCK;		/* it need not be read */
 	image_read(FS_META | FS_DEEP);
 	for (i = 0; i < COUNT(lead); i++)
@@ -703,7 +692,6 @@ names_files(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(is); i++)
 		if (!hits(AT(is[i].at), is[i].name, false))
 			fail_msg("%u is %s", is[i].at, names.n == 0 ? "none's" :
@@ -757,7 +745,6 @@ names_what_is_spoilt(void **state)
 		{ desc(1), 4, 0, AT(B_INNER), "/dir/inner", true },
 	};
 
-	(void)state;
 	image_misnamed(unsealed, seal, no, COUNT(no));
 }
 
@@ -768,7 +755,6 @@ names_what_is_in_itself(void **state)
 	unsigned char *dir = block(B_DIR);
 	unsigned at = 24;
 
-	(void)state;
 	memcpy(dir + 8, "ab", 2);		/* not "." */
 	dir[6] = 2;
 	put(block(B_ROOT) + 12, 4, DIR);	/* that of ".." */
@@ -788,7 +774,6 @@ names_what_is_in_itself(void **state)
 static void
 names_until_time_is_up(void **state)
 {
-	(void)state;
 	set_up(NULL);
 	image.lost = TABLE * BLOCK + (DIR - 1) * INODE;
 	assert_true(hits(AT(B_INNER), "<18>", true));
@@ -803,7 +788,6 @@ names_until_time_is_up(void **state)
 static void
 names_without_groups(void **state)
 {
-	(void)state;
 	image.lost = DESCS * BLOCK;
 	image.lost_2 = (SECOND + 1) * BLOCK;
 	assert_true(hits(AT(B_INNER), "", true));
@@ -817,7 +801,6 @@ names_without_groups(void **state)
 static void
 names_only_so_many(void **state)
 {
-	(void)state;
 	put(super() + S_BLOCKS, 4, 1 << 24);
 	put(super() + S_INODES, 4, 8192);
 	src.length = UINT64_C(1) << 34;
@@ -827,7 +810,6 @@ names_only_so_many(void **state)
 static void
 fails_anywhere(void **state)
 {
-	(void)state;
 	add_journal();
 	image_fails(B_ROOT * BLOCK, sizeof(disk) - B_ROOT * BLOCK);
 }
@@ -835,7 +817,6 @@ fails_anywhere(void **state)
 static void
 needs_memory(void **state)
 {
-	(void)state;
 	image_needs_memory(B_ROOT * BLOCK, sizeof(disk), FS_META | FS_DEEP);
 }
 

@@ -169,7 +169,6 @@ make(unsigned with_bits)
 static int
 set_up(void **state)
 {
-	(void)state;
 	make(16);
 	return 0;
 }
@@ -231,7 +230,6 @@ reads_it(void **state)
 	static const unsigned kinds[] = { 12, 16, 32 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(kinds); i++) {
 		make(kinds[i]);
 		assert_int_equal(image_read(0), FS_CLEAN);
@@ -284,7 +282,6 @@ knows_a_boot_sector(void **state)
 		{ B_SECTORS_BIG, 4, 1000, FS_DAMAGED },
 	};
 
-	(void)state;
 	try(16, no, COUNT(no));
 	try(32, no_32, COUNT(no_32));
 	put(disk + B_SECTORS_BIG, 4, UINT32_MAX);	/* too many clusters */
@@ -326,7 +323,6 @@ judges_it(void **state)
 		{ 8 * SECTOR + 7, 1, 0x0b, FS_DIRTY },
 	};
 
-	(void)state;
 	try(16, is, COUNT(is));
 	try(32, is_32, COUNT(is_32));
 	make(12);			/* it has no mark */
@@ -344,7 +340,6 @@ asks_dirs(void **state)
 	static const unsigned of[] = { PLAIN, 4, LONG, DIR, INNER, LOWER };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(of); i++) {
 		make(i % 2 == 0 ? 32 : 16);
 		set_both(of[i], 0);
@@ -371,7 +366,6 @@ knows_its_dots(void **state)
 		"...        " };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(dotted); i++) {
 		make(16);
 		add(root() + 256, dotted[i], i == 1 ? FAT_DIR : 0, 30, 1);
@@ -392,7 +386,6 @@ needs_all_dirs(void **state)
 	static const unsigned kinds[] = { 12, 16, 32 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(kinds); i++) {
 		make(kinds[i]);
 		set_both(INNER, 0);
@@ -417,7 +410,6 @@ knows_its_tables(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	make(32);
 	put(disk + B_MIRROR, 2, 0x81);
 	for (i = 2; i < CLUSTERS; i++)		/* this one does not */
@@ -458,7 +450,6 @@ knows_its_tables(void **state)
 static void
 reads_another_table(void **state)
 {
-	(void)state;
 	image.lost = SECTOR;
 	assert_int_equal(image_read(FS_ORDER), FS_DAMAGED);
 	assert_true(leaves(all()));
@@ -475,7 +466,6 @@ reads_another_table(void **state)
 static void
 takes_a_copy(void **state)
 {
-	(void)state;
 	make(32);
 	image.lost = 0;
 	assert_int_equal(image_read(0), FS_DAMAGED);
@@ -507,7 +497,6 @@ takes_a_copy(void **state)
 static void
 walks_dirs(void **state)
 {
-	(void)state;
 	make(12);
 	set_both(DIR, DIR);			/* without an end */
 	assert_int_equal(image_read(FS_ORDER | FS_DEEP), FS_CLEAN);
@@ -543,7 +532,6 @@ names_files(void **state)
 	static const unsigned kinds[] = { 12, 16, 32 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(kinds); i++) {
 		make(kinds[i]);
 		assert_true(hits(AT(PLAIN), "/PLAIN.TXT", false));
@@ -595,7 +583,6 @@ names_what_is_spoilt(void **state)
 		    false },
 	};
 
-	(void)state;
 	image_misnamed(set_up, image_keep, no, COUNT(no));
 	p[64] = 0x43;				/* the first is missing */
 	p[96] = 2;
@@ -621,7 +608,6 @@ names_only_so_many(void **state)
 	unsigned char *p = disk + place(20);
 	unsigned i, k;
 
-	(void)state;
 	for (i = 0; i < 80; i++) {		/* 1280 files of one cluster */
 		for (k = 0; k < 16; k++)
 			add(p + ((size_t)i * 16 + k) * 32, "MANY       ", 0,
@@ -642,7 +628,6 @@ names_deep_ones(void **state)
 	unsigned char *p;
 	unsigned i, k, n;
 
-	(void)state;
 	put(root() + 160 + 26, 2, 20);
 	for (i = 0; i < 24; i++) {		/* 195 characters each */
 		p = disk + place(20 + i);
@@ -665,7 +650,6 @@ names_deep_ones(void **state)
 static void
 follows_across(void **state)
 {
-	(void)state;
 	make(12);
 	put(disk + B_SECTORS, 2, first + 400);
 	src.length = (uint64_t)(first + 400) * SECTOR;
@@ -686,7 +670,6 @@ follows_far(void **state)
 	enum { FAR = 3145728 };			/* its number, 12 MiB behind */
 	static unsigned char end[2 * SECTOR];
 
-	(void)state;
 	make(32);
 	disk[B_FATS] = 1;
 	put(disk + B_FAT_BIG, 4, FAR / 128 + 1);
@@ -720,7 +703,6 @@ limits_dirs(void **state)
 	static unsigned char part[21 * 16 * 32], *p;
 	unsigned i, k, wide;
 
-	(void)state;
 	for (wide = 0; wide < 2; wide++) {
 		make(16);
 		memset(part, 0, sizeof(part));
@@ -763,7 +745,6 @@ does_not_blame_many(void **state)
 	static unsigned char part[SECTOR];
 	unsigned i;
 
-	(void)state;
 	make(16);
 	for (i = 0; i < SECTOR; i += ENTRY)
 		add(part + i, "MANY       ", FAT_DIR, LOWER, 0);
@@ -784,7 +765,6 @@ does_not_blame_many(void **state)
 static void
 limits_clusters(void **state)
 {
-	(void)state;
 	make(32);
 	put(disk + B_SECTORS_BIG, 4, 0x0a000000);
 	put(disk + B_FAT_BIG, 4, 1 << 21);
@@ -794,7 +774,6 @@ limits_clusters(void **state)
 static void
 names_until_time_is_up(void **state)
 {
-	(void)state;
 	image.lost = place(DIR);
 	assert_true(hits(AT(INNER), "", true));
 	assert_true(image.reads == 0);
@@ -815,7 +794,6 @@ fails_anywhere(void **state)
 	static const unsigned kinds[] = { 12, 32 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(kinds); i++) {
 		make(kinds[i]);
 		image_fails(place(2), src.length - place(2));
@@ -825,7 +803,6 @@ fails_anywhere(void **state)
 static void
 needs_memory(void **state)
 {
-	(void)state;
 	image_needs_memory(place(2), src.length - place(2), FS_DEEP);
 }
 

@@ -83,7 +83,6 @@ image_begin(const char *type, unsigned char *bytes, uint64_t size)
 static inline int
 image_end(void **state)
 {
-	(void)state;
 	fs_map_free(&map);
 	fs_names_free(&names);
 	return 0;

@@ -101,7 +101,6 @@ make(void)
 static int
 set_up(void **state)
 {
-	(void)state;
 	ring = SECTOR;
 	flags = group = "";
 	volumes = ROOT HOME;
@@ -119,7 +118,6 @@ finds_where_they_lie(void **state)
 {
 	const struct fs_volume *v;
 
-	(void)state;
 	assert_int_equal(image_read(FS_META), FS_CLEAN);
 	assert_true(image_free(between, COUNT(between)));
 	assert_string_equal(map.label, "vg0");
@@ -144,7 +142,6 @@ reads_a_ring(void **state)
 {
 	uint32_t was;
 
-	(void)state;
 	image_read(0);
 	was = map.stamp;
 	for (ring = AREA_SIZE - 1; ring > AREA_SIZE - 1200; ring -= 100) {
@@ -187,7 +184,6 @@ says_why(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(others); i++) {
 		volumes = others[i].text;
 		make();
@@ -235,7 +231,6 @@ believes_no_text(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(texts); i++) {
 		volumes = texts[i];
 		make();
@@ -282,7 +277,6 @@ believes_no_header(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(wrong); i++) {
 		set_up(NULL);
 		put(disk + wrong[i].at, wrong[i].bytes, wrong[i].v);
@@ -316,7 +310,6 @@ fails_safely(void **state)
 	unsigned n = 0;
 	int err;
 
-	(void)state;
 	image_fails(0, SIZE);
 	do {
 		fs_map_free(&map);

@@ -181,7 +181,6 @@ subtracts(void **state)
 {
 	struct lists l;
 
-	(void)state;
 	begin(&l, 1000);
 	fs_note_free(&l.io, 500, 600);
 	fs_note_free(&l.io, 100, 100);
@@ -213,7 +212,6 @@ counts_bits(void **state)
 	struct lists l;
 	unsigned i, n, k;
 
-	(void)state;
 	srand(7);
 	for (k = 0; k < 2000; k++) {
 		for (i = 0; i < sizeof(bits); i++)
@@ -240,7 +238,6 @@ bounded(void **state)
 	uint64_t i;
 	size_t k;
 
-	(void)state;
 	begin(&l, n * step);
 	for (i = 0; i < n; i++) {
 		fs_note_free(&l.io, i * step, i % 64 == 0 ? step / 2 : 512);
@@ -266,7 +263,6 @@ kept_apart(void **state)
 	struct lists l;
 	uint64_t i;
 
-	(void)state;
 	begin(&l, (uint64_t)MANY * STEP);
 	for (i = 0; i < MANY; i++)
 		fs_note_meta(&l.io, i * STEP, 512);
@@ -282,7 +278,6 @@ spends(void **state)
 	struct lists l;
 	char to[50];
 
-	(void)state;
 	begin(&l, 1000);
 	l.io.budget = 100;
 	assert_int_equal(fs_get(&l.io, 0, to, 50), 0);
@@ -299,7 +294,6 @@ spends(void **state)
 static void
 checksum(void **state)
 {
-	(void)state;
 	/* RFC 3720, B.4: 32 bytes of zeros; and the check value of the CRC */
 	assert_int_equal(~fs_crc32c(~UINT32_C(0), (char[32]){ 0 }, 32),
 	    0x8a9136aa);
@@ -311,7 +305,6 @@ powers(void **state)
 {
 	int i;
 
-	(void)state;
 	for (i = 0; i < 64; i++)
 		assert_true(fs_power_of_two(UINT64_C(1) << i));
 	for (i = 2; i < 64; i++)
@@ -325,7 +318,6 @@ takes_back(void **state)
 {
 	struct lists l;
 
-	(void)state;
 	begin(&l, 1000);
 	fs_take_back(&l.io, 0);
 	fs_note_free(&l.io, 500, 100);
@@ -376,7 +368,6 @@ turns_text(void **state)
 	char part[sizeof(want)];
 	size_t room, i;
 
-	(void)state;
 	for (room = 1; room <= sizeof(want) + 1; room++) {
 		for (i = 0; i < 5 && ends[i + 1] < room; i++)
 			;
@@ -400,7 +391,6 @@ nothing_there(void **state)
 	struct fs_map m;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		src.length = lengths[i];
 		assert_int_equal(fs_map_read(NULL, &src, FS_ORDER | FS_DEEP,

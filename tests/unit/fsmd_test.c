@@ -97,7 +97,6 @@ make_old(bool swapped)
 static int
 set_up(void **state)
 {
-	(void)state;
 	make(SUPER, DATA);
 	return 0;
 }
@@ -114,7 +113,6 @@ is_at(uint64_t off, uint64_t len)
 static void
 finds_the_array(void **state)
 {
-	(void)state;
 	assert_true(is_at(DATA, LENGTH));
 	assert_string_equal(map.volume->name, "md/host:0");
 	put(super + 8, 4, 1);			/* a bitmap */
@@ -151,7 +149,6 @@ believes_no_other(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(wrong); i++) {
 		set_up(NULL);
 		put(super + wrong[i].at, wrong[i].bytes, wrong[i].v);
@@ -184,7 +181,6 @@ fails_safely(void **state)
 	unsigned n = 0;
 	int err;
 
-	(void)state;
 	image_fails(0, SIZE);
 	do {
 		fs_map_free(&map);

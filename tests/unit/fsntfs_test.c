@@ -130,7 +130,6 @@ set_up(void **state)
 	unsigned char *p;
 	unsigned i;
 
-	(void)state;
 	memset(disk, 0, sizeof(disk));
 	lost = UINT64_MAX;
 	memcpy(disk + 3, "NTFS    ", 8);
@@ -176,7 +175,6 @@ knows_a_boot_sector(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	assert_true(ntfs_boot(&n));
 	assert_int_equal(n.cluster, CLUSTER);
 	assert_int_equal(n.record, RECORD);
@@ -208,7 +206,6 @@ has_a_backup(void **state)
 	static const size_t ends[] = { CLUSTER, 4096 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		set_up(NULL);
 		memcpy(disk + sizeof(disk) - ends[i], disk, CLUSTER);
@@ -234,7 +231,6 @@ follows_runs(void **state)
 	struct ntfs_run r;
 	size_t i;
 
-	(void)state;
 	assert_true(ntfs_boot(&n));
 	a[A_OUTSIDE] = 1;
 	put(a + A_RUNS, 2, 62);
@@ -261,7 +257,6 @@ walks_attributes(void **state)
 	const unsigned char *last;
 	size_t has;
 
-	(void)state;
 	assert_true(ntfs_boot(&n));
 	assert_null(ntfs_attribute(&n, p, NULL, 0));
 	assert_true(ntfs_over(&n, p, NULL));
@@ -305,7 +300,6 @@ mends_records(void **state)
 {
 	unsigned char *p = record(1);
 
-	(void)state;
 	assert_false(ntfs_mend(p, RECORD, "INDX"));
 	put(p + R_FIXES, 2, 2);
 	assert_false(ntfs_mend(p, RECORD, "FILE"));
@@ -349,7 +343,6 @@ finds_all_of_the_mft(void **state)
 	uint64_t row;
 	int outside;
 
-	(void)state;
 	for (outside = 0; outside < 2; outside++) {
 		set_up(NULL);
 		make_two_parts(outside != 0, 19);	/* within a record */
@@ -379,7 +372,6 @@ misses_a_part_of_the_mft(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		set_up(NULL);
 		make_two_parts(true, 20);
@@ -408,7 +400,6 @@ has_a_mirror(void **state)
 {
 	unsigned char r[NTFS_RECORD_MOST];
 
-	(void)state;
 	memcpy(disk + (size_t)MIRROR * CLUSTER, record(0), (size_t)4 * RECORD);
 	assert_true(ntfs_boot(&n));
 	assert_true(ntfs_system_record(&n, N_MFT, r));
@@ -442,7 +433,6 @@ hit(uint64_t cluster)
 static void
 names_files(void **state)
 {
-	(void)state;
 	hit(DATA + 1);
 	assert_int_equal(names.n, 1);
 	assert_string_equal(names.name[0], "/a");
@@ -461,7 +451,6 @@ may_not_know_all(void **state)
 	unsigned char *p;
 	int how;
 
-	(void)state;
 	for (how = 0; how < 5; how++) {
 		set_up(NULL);
 		p = make_record(17);

@@ -271,7 +271,6 @@ make_system(void)
 static int
 unsealed(void **state)
 {
-	(void)state;
 	memset(disk, 0, sizeof(disk));
 	image_begin("ntfs", disk, sizeof(disk));
 	memcpy(disk + 3, "NTFS    ", 8);
@@ -370,7 +369,6 @@ reads_it(void **state)
 		FS_ORDER | FS_DEEP };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(how); i++) {
 		assert_int_equal(image_read(how[i]), FS_CLEAN);
 		assert_true(leaves(ALL));
@@ -418,7 +416,6 @@ judges_it(void **state)
 		{ page + 64 + 12, 4, 0x10000, FS_DIRTY, 0 },
 	};
 
-	(void)state;
 	try(is, COUNT(is));
 	image.lost = (uint64_t)LOG * CLUSTER + PAGE;
 	assert_int_equal(image_read(0), FS_DAMAGED);
@@ -445,7 +442,6 @@ doubts_its_bitmap(void **state)
 		{ at(BITS) + ROOT_INDEX / 8, 1, 0, FS_DAMAGED, 0 },
 	};
 
-	(void)state;
 	try(is, COUNT(is));
 	image.lost = (uint64_t)BITS * CLUSTER;
 	assert_int_equal(image_read(0), FS_DAMAGED);
@@ -493,7 +489,6 @@ doubts_its_table(void **state)
 
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(is); i++) {
 		unsealed(NULL);
 		memset(at(LOG), 0xff, (size_t)2 * PAGE);	/* files are asked */
@@ -518,7 +513,6 @@ has_two_boot_sectors(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(of); i++) {
 		set_up(NULL);
 		at(CLUSTERS)[of[i].at] ^= 1;
@@ -551,7 +545,6 @@ knows_who_sleeps(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(of); i++) {
 		unsealed(NULL);
 		make_record(B, R_IN_USE);
@@ -574,7 +567,6 @@ asks_files(void **state)
 	size_t i;
 	int more;
 
-	(void)state;
 	for (i = 0; i < COUNT(of) + 1; i++) {
 		unsealed(NULL);
 		if (i % 2 == 0)
@@ -614,7 +606,6 @@ asks_files(void **state)
 static void
 names_files(void **state)
 {
-	(void)state;
 	assert_true(hits(AT(DATA_A + 1), "/a", false));
 	assert_true(hits(AT(DATA_A + 2), "/dir/b", false));
 	assert_true(hits(AT(DATA_TWO), "/two names", false));
@@ -696,7 +687,6 @@ names_what_is_spoilt(void **state)
 		{ in + 24, 4, AT_LABEL, AT_RECORD(B), "", false },
 	};
 
-	(void)state;
 	image_misnamed(unsealed, seal, no, COUNT(no));
 }
 
@@ -706,7 +696,6 @@ names_by_two_parts(void **state)
 {
 	unsigned char *a;
 
-	(void)state;
 	unsealed(NULL);
 	a = attribute(N_MFT, 0);
 	a[65] = 2 * A + 1;			/* half of A, and a half */
@@ -722,7 +711,6 @@ names_by_two_parts(void **state)
 static void
 fails_anywhere(void **state)
 {
-	(void)state;
 	image_fails((uint64_t)DATA_A * CLUSTER, 8 * CLUSTER);
 	image_fails((uint64_t)(record(A) - disk), (uint64_t)4 * RECORD);
 }
@@ -730,7 +718,6 @@ fails_anywhere(void **state)
 static void
 needs_memory(void **state)
 {
-	(void)state;
 	unsealed(NULL);
 	memset(at(LOG), 0xff, (size_t)2 * PAGE);
 	seal();

@@ -22,7 +22,6 @@ make(unsigned page, const char *magic)
 static int
 set_up(void **state)
 {
-	(void)state;
 	make(PAGE, "SWAPSPACE2");
 	return 0;
 }
@@ -39,7 +38,6 @@ leaves(unsigned page)
 static void
 reads_it(void **state)
 {
-	(void)state;
 	assert_int_equal(image_read(0), FS_CLEAN);
 	assert_true(leaves(PAGE));
 	assert_string_equal(map.type, "swap");
@@ -70,7 +68,6 @@ doubts_it(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(asleep); i++) {
 		make(PAGE, asleep[i]);
 		assert_int_equal(image_read(0), FS_DIRTY);
@@ -102,7 +99,6 @@ doubts_it(void **state)
 static void
 is_one_kind(void **state)
 {
-	(void)state;
 	image.type = NULL;
 	assert_int_equal(image_read(0), FS_CLEAN);
 	assert_string_equal(map.type, "swap");

@@ -141,7 +141,6 @@ set_up(void **state)
 {
 	unsigned char *s = disk, *p;
 
-	(void)state;
 	memset(disk, 0, sizeof(disk));
 	image_begin("xfs", disk, sizeof(disk));
 	memcpy(s, "XFSB", 4);
@@ -182,7 +181,6 @@ set_up(void **state)
 static void
 names_files(void **state)
 {
-	(void)state;
 	assert_true(hits(AT(B_ROOT), "/", false));
 	assert_true(hits(AT(B_LARGE_2), "/large", false));
 	assert_true(hits(AT(B_PLAIN + 1), "/plain", false));
@@ -251,7 +249,6 @@ names_what_is_spoilt(void **state)
 		{ disk + 192, 1, 1, AT(B_DEEP), "<21>", true },
 	};
 
-	(void)state;
 	image_misnamed(set_up, image_keep, no, COUNT(no));
 	/* an entry is longer than what is left of its block */
 	unused(second + 16, second + 480);
@@ -272,7 +269,6 @@ names_by_a_tree(void **state)
 {
 	unsigned char *in = inode(LARGE) + 100;
 
-	(void)state;
 	inode(LARGE)[XFS_D_FORMAT] = NODES;
 	memset(in, 0, INODE - 100);
 	set(in, 2, 1);
@@ -288,7 +284,6 @@ names_by_a_tree(void **state)
 static void
 names_until_time_is_up(void **state)
 {
-	(void)state;
 	image.lost = B_NODE * BLOCK;
 	assert_true(hits(AT(B_DEEP), "/large/deep", true));
 	assert_true(image.reads > 0);
@@ -308,7 +303,6 @@ fails_anywhere(void **state)
 	unsigned n;
 	bool on;
 
-	(void)state;
 	for (on = false, n = 1; n > 0; n = !on, on = true)
 		for (image.on = on, image.fails = image.n = 0;
 		    image.fails <= image.n; ) {

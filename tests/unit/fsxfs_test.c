@@ -46,7 +46,6 @@ set_up(void **state)
 	static const struct fs_source src = { .read = from_memory,
 		.length = sizeof(disk) };
 
-	(void)state;
 	memset(disk, 0, sizeof(disk));
 	lost = UINT32_MAX;
 	n = 0;
@@ -62,7 +61,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	fs_map_free(&map);
 	return 0;
 }
@@ -136,7 +134,6 @@ lists_extents(void **state)
 {
 	unsigned char *p = inode(IN_LIST, 2);
 
-	(void)state;
 	extent(p + 100, 7, 40, 3);
 	extent(p + 116, UINT64_C(1) << 53, 64 + 9, 1);	/* not written yet */
 	assert_true(forked(p, true));
@@ -155,7 +152,6 @@ counts_extents(void **state)
 	unsigned char *p = inode(IN_LIST, 10);
 	int i;
 
-	(void)state;
 	for (i = 0; i < 9; i++)
 		extent(p + 100 + (ptrdiff_t)16 * i, (unsigned)i, 30, 1);
 	assert_false(forked(p, true));
@@ -175,7 +171,6 @@ knows_what_is_beside(void **state)
 {
 	unsigned char *p = inode(0, 0);
 
-	(void)state;
 	p[82] = 4;
 	p[83] = IN_LIST;
 	put(p + 80, 2, 1);
@@ -191,7 +186,6 @@ knows_many(void **state)
 {
 	unsigned char *p = inode(IN_LIST, 0);
 
-	(void)state;
 	p[4] = 3;
 	p[82] = 4;
 	p[83] = IN_LIST;
@@ -245,7 +239,6 @@ follows_a_tree(void **state)
 	const unsigned char *p;
 	int v5;
 
-	(void)state;
 	for (v5 = 0; v5 < 2; v5++) {
 		x.v5 = v5 != 0;
 		p = file_tree();
@@ -284,7 +277,6 @@ doubts_a_tree(void **state)
 {
 	size_t most = (BLOCK - 24) / 16;
 
-	(void)state;
 	assert_int_equal(wrong_tree(NULL, 2, 0), 0);	/* its level */
 	assert_int_equal(wrong_tree(NULL, 2, XFS_LEVELS), 0);
 	assert_int_equal(wrong_tree(NULL, 4, 2 << 16 | 10), 0);	/* count */
@@ -302,7 +294,6 @@ doubts_a_fork(void **state)
 {
 	unsigned char *p = file_tree();
 
-	(void)state;
 	p[82] = 2;			/* no room for a root */
 	assert_false(forked(p, true));
 	assert_int_equal(n, 0);
@@ -397,7 +388,6 @@ walks_a_tree(void **state)
 {
 	int v5;
 
-	(void)state;
 	for (v5 = 0; v5 < 2; v5++) {
 		x.v5 = v5 != 0;
 		group_tree();
@@ -436,7 +426,6 @@ doubts_a_block(void **state)
 {
 	unsigned most;
 
-	(void)state;
 	x.v5 = true;
 	most = (BLOCK - 56) / 12;
 	assert_false(seen(LEAF, 100, 1, 1, true));
@@ -499,7 +488,6 @@ visits_inodes(void **state)
 {
 	unsigned char *p;
 
-	(void)state;
 	chunk(60, 0, ~UINT64_C(0x21));	/* at block 30 */
 	assert_true(each());
 	assert_int_equal(n, 2);
@@ -533,7 +521,6 @@ notes_metadata(void **state)
 {
 	unsigned char *p = chunk(60, 0, ~UINT64_C(7)), *root;
 
-	(void)state;
 	io.how = FS_META | FS_DEEP;
 	memcpy(block(BLOCKS + 30), file_tree(), INODE);
 	memcpy(block(BLOCKS + 30), "IN", 2);
@@ -663,7 +650,6 @@ places_blocks(void **state)
 	const struct xfs small = { .block = 4096, .blocks = 150, .ags = 2,
 		.ag_blocks = 100, .ag_log = 7 };
 
-	(void)state;
 	assert_int_equal(xfs_place_of(&small, 99), 99 * 4096);
 	assert_true(xfs_place_of(&small, 100) == UINT64_MAX);
 	assert_int_equal(xfs_place_of(&small, 1 << 7 | 49), 149 * 4096);
@@ -686,7 +672,6 @@ knows_a_superblock(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	assert_true(reads(disk, 1, 'X', FS_CLEAN, "", 8));
 	assert_string_equal(map.type, "xfs");
 	assert_int_equal(map.free.n, 4);
@@ -703,7 +688,6 @@ knows_a_superblock(void **state)
 static void
 doubts_it(void **state)
 {
-	(void)state;
 	assert_true(reads(disk + 126, 1, 1, FS_DAMAGED, "not finished", 0));
 	assert_true(reads(disk + 100, 2, 5, FS_DAMAGED, "the checksum of its "
 	    "superblock", 0));
@@ -740,7 +724,6 @@ looks_far_back_in_a_log(void **state)
 	unsigned char *p = large + (size_t)100 * BLOCK;
 	unsigned i;
 
-	(void)state;
 	io.src = &src;
 	x.log = 100;
 	x.log_blocks = 512;
@@ -769,7 +752,6 @@ finds_a_backup(void **state)
 	static const struct fs_source src = { .read = from_large,
 		.length = sizeof(large) };
 
-	(void)state;
 	make_super();
 	put(disk + 8, 8, 1024);
 	put(disk + 84, 4, 256);
@@ -793,7 +775,6 @@ needs_features(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(need) / sizeof(need[0]); i++) {
 		set_up(NULL);
 		make_super();
@@ -828,7 +809,6 @@ doubts_a_group(void **state)
 	static const char why[] = "1 of 2 allocation groups";
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_true(reads(block(1) + wrong[i].at, wrong[i].bytes,
 		    wrong[i].v, FS_DAMAGED, why, 4));
@@ -843,7 +823,6 @@ doubts_a_group(void **state)
 static void
 contradicts_itself(void **state)
 {
-	(void)state;
 	assert_true(read_with(block(FREE_ROOT) + 24, 4, FIRST_FREE + 4,
 	    FS_META));
 	assert_int_equal(map.state, FS_CLEAN);

@@ -113,7 +113,6 @@ finds_what_is_bad(void **state)
 	unsigned backwards;
 	struct trial t;
 
-	(void)state;
 	for (backwards = 0; backwards < 2; backwards++) {
 		trial_begin(&t, 16 * MIB, some, 4);
 		work_off(&t, (struct gaps_fill){ .backwards = backwards == 1 },
@@ -132,7 +131,6 @@ giant_waits(void **state)
 	struct trial t;
 	size_t i;
 
-	(void)state;
 	for (i = 1; i < 41; i++) {
 		bad[i].off = 24 * MIB + i * MIB;
 		bad[i].end = bad[i].off + UNIT;
@@ -151,7 +149,6 @@ learns_jumps(void **state)
 	struct trial t;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 30; i++)
 		bad[i] = (struct bad){ i * 8 * MIB + 4 * MIB,
 			i * 8 * MIB + 5 * MIB };
@@ -170,7 +167,6 @@ leaves_patterns_out(void **state)
 	struct trial t;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 40; i++)
 		bad[i] = (struct bad){ i * 16 * MIB + 8 * MIB + 5 * UNIT,
 			i * 16 * MIB + 12 * MIB + 5 * UNIT };
@@ -193,7 +189,6 @@ heals(void **state)
 	struct trial t;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 40; i++)
 		bad[i] = (struct bad){ (i + 1) * 3 * MIB,
 			(i + 1) * 3 * MIB + 60 * KIB };
@@ -210,7 +205,6 @@ by_words(void **state)
 {
 	struct trial t;
 
-	(void)state;
 	trial_begin(&t, 16 * MIB, some, 4);
 	work_off(&t, (struct gaps_fill){ .words = RESCUE_NOTRIM }, UINT64_MAX);
 	assert_true(map_totals(&t.map).failed > 0);
@@ -231,7 +225,6 @@ retries_blocks(void **state)
 	struct trial t;
 	struct seg s;
 
-	(void)state;
 	for (backwards = 0; backwards < 2; backwards++) {
 		trial_begin(&t, MIB, NULL, 0);
 		assert_int_equal(map_set(&t.map, 0, MIB, FINISHED), 0);
@@ -261,7 +254,6 @@ side_by_side(void **state)
 	struct trial t;
 	struct seg a, b, c;
 
-	(void)state;
 	trial_begin(&t, 16 * MIB, NULL, 0);
 	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =
 	    false }), 0);
@@ -283,7 +275,6 @@ left_behind(void **state)
 	struct trial t;
 	struct seg a, b;
 
-	(void)state;
 	trial_begin(&t, 16 * MIB, NULL, 0);
 	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =
 	    false }), 0);
@@ -311,7 +302,6 @@ slow_is_left(void **state)
 	struct trial t;
 	struct seg a, b;
 
-	(void)state;
 	trial_begin(&t, 16 * MIB, NULL, 0);
 	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =
 	    false }), 0);
@@ -329,7 +319,6 @@ two_blocks(void **state)
 	const struct bad bad = { 0, 512 };
 	struct trial t;
 
-	(void)state;
 	trial_begin(&t, 700, &bad, 1);
 	assert_int_equal(map_set(&t.map, 0, 300, FINISHED), 0);
 	work_off(&t, (struct gaps_fill){ .bad = false }, UINT64_MAX);
@@ -345,7 +334,6 @@ rests_with_memory(void **state)
 	struct trial t;
 	struct seg s;
 
-	(void)state;
 	trial_begin(&t, 16 * MIB, NULL, 0);
 	assert_int_equal(map_set(&t.map, MIB, UNIT, BAD), 0);
 	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =

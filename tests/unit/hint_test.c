@@ -20,7 +20,6 @@ distance(const char *a, const char *b)
 static void
 counts_what_is_other(void **state)
 {
-	(void)state;
 	assert_int_equal(distance("count", "count"), 0);
 	assert_int_equal(distance("COUNT", "count"), 0);
 	assert_int_equal(distance("coont", "count"), 1);
@@ -43,7 +42,6 @@ counts_what_is_other(void **state)
 static void
 is_far_from_another_word(void **state)
 {
-	(void)state;
 	assert_int_equal(distance("x", "abc"), HINT_MOST + 1);
 	assert_int_equal(distance("x", "abcdefgh"), HINT_MOST + 1);
 	assert_int_equal(distance("xy", "abcdefgh"), HINT_MOST + 1);
@@ -57,7 +55,6 @@ has_an_end(void **state)
 {
 	static const char a[] = "abcdefghijklmnopqrstuvwxyz";
 
-	(void)state;
 	assert_int_equal(hint_distance(a, 24, "abcdefghijklmnopqrstuvwx"), 0);
 	assert_int_equal(hint_distance(a, 25, "abcdefghijklmnopqrstuvwx"),
 	    HINT_MOST + 1);
@@ -74,7 +71,6 @@ near(const char *word, const char *other)
 static void
 takes_few_letters_for_a_slip(void **state)
 {
-	(void)state;
 	assert_true(near("cuont", "count"));
 	assert_true(near("verb", "verb"));
 	assert_true(near("contu", "count"));	/* 2 of 5 */
@@ -113,7 +109,6 @@ guesses_numbers(void **state)
 	size_t i;
 	bool guess;
 
-	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		guess = hint_number(rows[i].text, to, sizeof(to));
 		if (rows[i].number == NULL)
@@ -154,7 +149,6 @@ translates_lines(void **state)
 {
 	char text[2000];
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	means("pardd if=a of=b", "a", "b", none);
@@ -202,7 +196,6 @@ translates_no_line_without_memory(void **state)
 	unsigned i;
 	char *got;
 
-	(void)state;
 	for (i = 0; i == 0 || poor_was(); i++) {
 		poor_after(i);
 		got = hint_line(6, argv);

@@ -21,7 +21,6 @@ knows_its_words(void **state)
 	char text[IOPRIO_TEXT];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		assert_int_equal(ioprio_parse(words[i].text), words[i].value);
 		assert_string_equal(ioprio_text(text, words[i].value),
@@ -38,7 +37,6 @@ takes_no_others(void **state)
 		"idle:1", "Idle", "be 1" };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		assert_int_equal(ioprio_parse(none[i]), -1);
 }

@@ -377,7 +377,6 @@ static const struct iscsi_address there = { .shown = "it",
 static int
 fresh(void **state)
 {
-	(void)state;
 	memset(&world, 0, sizeof(world));
 	memset(&target, 0, sizeof(target));
 	memset(&fault, 0, sizeof(fault));
@@ -395,7 +394,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	iscsi_link_close(&conn);
 	return target.contexts != 0 || target.tasks != 0 || target.calls != 0;
 }
@@ -518,7 +516,6 @@ does_not_follow_it_for_ever(void **state)
 {
 	struct libiscsi moving = lib;
 
-	(void)state;
 	moving.iscsi_login_async = moves_on;
 	target.elsewhere = "there";
 	assert_int_equal(iscsi_link_open(&conn, &moving, &there, &fault), -1);
@@ -563,7 +560,6 @@ takes_an_answer_as_it_is(void **state)
 	struct iscsi_call call;
 	size_t i;
 
-	(void)state;
 	target.sends = sizeof(buf);
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		target.answer = row[i].a;
@@ -589,7 +585,6 @@ counts_the_blocks_that_were_sent(void **state)
 	struct iscsi_call call;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		call = a_call(false);
 		call.command.blocks = 8;
@@ -610,7 +605,6 @@ is_served_by_its_reader(void **state)
 	char why[8];
 	int i;
 
-	(void)state;
 	assert_int_equal(iscsi_link_start(&conn), 0);
 	assert_int_equal(iscsi_link_start(&conn), 0);	/* there is one */
 	for (i = 0; i < 20; i++) {
@@ -627,7 +621,6 @@ says_what_cannot_be_sent(void **state)
 	struct iscsi_call call;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 6; i++) {
 		world.fails = what[i / 2];
 		call = a_call(i % 2 == 0);
@@ -660,7 +653,6 @@ is_lost_with_its_connection(void **state)
 {
 	struct iscsi_call call[2] = { a_call(true), a_call(false) };
 
-	(void)state;
 	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call[0]));
 	assert_true(iscsi_link_send(&conn, &call[1]));
@@ -678,7 +670,6 @@ is_lost_when_the_target_hangs_up(void **state)
 {
 	struct iscsi_call call = a_call(false);
 
-	(void)state;
 	assert_false(lost(""));
 	target.closed = true;
 	world.mute = true;
@@ -695,7 +686,6 @@ is_lost_with_a_command(void **state)
 {
 	struct iscsi_call call = a_call(true);
 
-	(void)state;
 	target.answer.status = SCSI_STATUS_ERROR;
 	assert_int_equal(iscsi_link_do(&conn, &call), ENODEV);
 	assert_true(lost(""));
@@ -718,7 +708,6 @@ is_lost_when_no_data_is_taken(void **state)
 {
 	struct iscsi_call call = a_call(true);
 
-	(void)state;
 	world.now = 100 * SECOND;		/* it was idle until then */
 	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call));
@@ -735,7 +724,6 @@ gives_up_what_is_not_answered(void **state)
 	struct iscsi_call call[3] = { a_call(false), a_call(false),
 		a_call(false) };
 
-	(void)state;
 	world.now = 100 * SECOND;
 	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call[0]));
@@ -762,7 +750,6 @@ gives_it_up_when_it_can(void **state)
 {
 	struct iscsi_call call = a_call(false);
 
-	(void)state;
 	world.mute = target.keeps = true;
 	assert_true(iscsi_link_send(&conn, &call));
 	passes_in_silence();
@@ -781,7 +768,6 @@ blames_nobody_for_time_in_which_it_stood_still(void **state)
 {
 	struct iscsi_call call[2] = { a_call(false), a_call(true) };
 
-	(void)state;
 	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call[0]));
 	assert_true(iscsi_link_send(&conn, &call[1]));
@@ -807,7 +793,6 @@ hands_over_what_lanes_have_begun(void **state)
 	char why[8];
 	int i;
 
-	(void)state;
 	lane.last = &lane.over;
 	for (i = 0; i < 2; i++) {
 		call[i].flight = (struct call_head){ .lane = &lane, .io = &io[i] };
@@ -832,7 +817,6 @@ ends_a_command_once(void **state)
 	struct iscsi_call call = a_call(false);
 	iscsi_command_cb done;
 
-	(void)state;
 	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call));
 	done = target.done[0];

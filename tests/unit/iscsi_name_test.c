@@ -29,7 +29,6 @@ has_these_parts(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		assert_int_equal(iscsi_name(&n, row[i].name, &f), 0);
 		assert_string_equal(n.user, row[i].user);
@@ -57,7 +56,6 @@ is_nothing_else(void **state)
 	char longest[1000];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		if (iscsi_name(&n, wrong[i], &f) == 0)
 			fail_msg("%s", wrong[i]);

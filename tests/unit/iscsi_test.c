@@ -209,7 +209,6 @@ passes(enum op op)
 static void
 starts_what_commands_can_carry(void **state)
 {
-	(void)state;
 	opened(SOURCE);
 	assert_int_equal(end.cmd.most / BLOCK, MOST);
 	assert_true(starts(OP_READ, 0, MOST * BLOCK));
@@ -232,7 +231,6 @@ starts_what_commands_can_carry(void **state)
 static void
 keeps_what_was_answered(void **state)
 {
-	(void)state;
 	opened(SOURCE);
 	passes(OP_READ);
 	assert_int_equal(sg()->good, 0);
@@ -248,7 +246,6 @@ keeps_what_was_answered(void **state)
 static void
 counts_writes_that_were_done(void **state)
 {
-	(void)state;
 	opened(TARGET);
 	passes(OP_WRITE);
 	assert_int_equal(sg()->writes, 1);
@@ -284,7 +281,6 @@ says(const char *why, const char *text)
 static void
 says_that_the_session_is_gone(void **state)
 {
-	(void)state;
 	opened(SOURCE);
 	says("", "the session is gone");
 	says("no answer", "the session is gone; no answer");
@@ -307,7 +303,6 @@ says_that_the_session_is_gone(void **state)
 static void
 gives_up_a_read_that_nobody_watches(void **state)
 {
-	(void)state;
 	opened(SOURCE);
 	buf[0] = 1;
 	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };

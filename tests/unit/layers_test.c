@@ -121,7 +121,6 @@ is_found(void **state)
 {
 	bool fleeting;
 
-	(void)state;
 	begin_files();
 	mounted_as("/", "/merged", "overlay", "lowerdir=R/low,upperdir=R/up");
 	assert_string_equal(found(false, &fleeting), "/low/a");
@@ -152,7 +151,6 @@ is_not_guessed(void **state)
 		"upperdir=R/none", "xino=off", "lowerdir=R/low:R/none" };
 	size_t i;
 
-	(void)state;
 	begin_files();
 	for (i = 0; i < sizeof(blind) / sizeof(blind[0]); i++) {
 		mounted_as("/", "/merged", "overlay", blind[i]);
@@ -202,7 +200,6 @@ is_found_or_memory_is_short(void **state)
 	const char *it;
 	unsigned i;
 
-	(void)state;
 	begin_files();
 	add_file("/up/a", "text");
 	mounted_as("/", "/merged", "overlay", "lowerdir=R/low,upperdir=R/up");
@@ -222,7 +219,6 @@ is_found_in_the_dir_that_is_open(void **state)
 	struct stat st;
 	struct located at = { .name = "" };
 
-	(void)state;
 	begin_files();
 	mounted_as("/", "/merged", "overlay", "lowerdir=R/low");
 	at.directory = open("/merged/a", O_PATH);
@@ -245,7 +241,6 @@ is_used_by_loop_devices(void **state)
 	static char there[PATH_MAX];
 	struct stat st;
 
-	(void)state;
 	begin_files();
 	two_disks();
 	add_loop("loop0", LOOP0, "/merged/a", 1);

@@ -102,7 +102,6 @@ is(bool json, const char *all)
 static void
 says_that_no_udev_runs(void **state)
 {
-	(void)state;
 	add_disk(NVME, "nvme0n1", makedev(259, 0), 2000000);
 	prints(false, "/dev/nvme0n1  1.0 GB  nvme\n"
 	    "    sectors of 512 bytes\n"
@@ -113,7 +112,6 @@ says_that_no_udev_runs(void **state)
 static void
 tells_all_of_a_disk(void **state)
 {
-	(void)state;
 	add_scsi(ATA, "sda", SDA, 1953525168);
 	has("/sys/block/sda/device/vendor", "ATA\n");
 	has("/sys/block/sda/device/model", "A disk\n");
@@ -136,7 +134,6 @@ tells_all_of_a_disk(void **state)
 static void
 has_the_node_of_a_namespace(void **state)
 {
-	(void)state;
 	add_disk(NVME, "nvme0n1", makedev(259, 0), 2000000);
 	has("/sys/devices/" NVME "/block/ng0n1/dev", "240:1\n");
 	is(false, "/dev/nvme0n1  1.0 GB  nvme\n"
@@ -146,7 +143,6 @@ has_the_node_of_a_namespace(void **state)
 static void
 orders_by_name_and_number(void **state)
 {
-	(void)state;
 	add_scsi(USB, "sdb", SDB, 2000000);
 	has("/sys/block/sdb/removable", "1\n");
 	add_disk("sdaa", "sdaa", makedev(65, 160), 20);
@@ -166,7 +162,6 @@ orders_by_name_and_number(void **state)
 static void
 leaves_out_what_is_empty(void **state)
 {
-	(void)state;
 	add_scsi(USB, "sdb", SDB, 0);
 	is(false, "");
 	has("/sys/block/sdb/removable", "1\n");
@@ -185,7 +180,6 @@ leaves_out_what_is_empty(void **state)
 static void
 has_disks_without_a_block_node(void **state)
 {
-	(void)state;
 	add_scsi(ATA, "sda", SDA, 2000000);
 	add_sg("sg0", 0, '0');
 	has("/sys/dev/char/21:0/device/block/sda/dev", "8:0\n");
@@ -200,7 +194,6 @@ has_disks_without_a_block_node(void **state)
 static void
 has_the_name_below_dev(void **state)
 {
-	(void)state;
 	add_disk("pci0", "cciss!c0d0", makedev(104, 0), 2000000);
 	is(false, "/dev/cciss/c0d0  1.0 GB  -\n"
 	    "    sectors of 512 bytes\n");
@@ -209,7 +202,6 @@ has_the_name_below_dev(void **state)
 static void
 folds_lines(void **state)
 {
-	(void)state;
 	add_disk("pci0", "vda", makedev(254, 0), 2000000);
 	has("/dev/disk/by-id/wwn-0x50000000000000", "%s", "");
 	add_node("disk/by-id/wwn-0x50000000000000",

@@ -24,7 +24,6 @@ set_up(void **state)
 {
 	size_t i;
 
-	(void)state;
 	begin_disk(&disk, "disk", &viewed, SECTOR, DISK_SECTORS);
 	begin_disk(&target, "target", &viewed, SECTOR, DISK_SECTORS);
 	for (i = 0; i < SIZE; i++) {
@@ -41,7 +40,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	look_close(&look);
 	map_free(&map);
 	end_disk(&disk);
@@ -52,7 +50,6 @@ tear_down(void **state)
 static void
 reads_much_in_parts(void **state)
 {
-	(void)state;
 	assert_int_equal(look_open(&look, &p, 0, NULL), 0);
 	look.base = SKIP;
 	assert_int_equal(look_read(&look, 100, buf, MUCH), 0);
@@ -65,7 +62,6 @@ reads_from_the_target_what_is_there(void **state)
 {
 	const size_t from = 70000, there = 100000;
 
-	(void)state;
 	assert_int_equal(map_set(&map, from, there, FINISHED), 0);
 	assert_int_equal(map_set(&map, SIZE / 2, SECTOR, BAD), 0);
 	assert_int_equal(look_open(&look, &p, 0, &map), 0);

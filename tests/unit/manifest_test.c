@@ -37,7 +37,6 @@ begin(void **state)
 {
 	int fd;
 
-	(void)state;
 	stat_error = 0;
 	strcpy(path, "/tmp/pardd-unit.XXXXXX");
 	fd = mkstemp(path);
@@ -47,7 +46,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	return unlink(path);
 }
 
@@ -101,7 +99,6 @@ reads_what_is_right(void **state)
 {
 	struct check c;
 
-	(void)state;
 	put_changed("", "");
 	assert_int_equal(manifest_load(&m, path, &f), 0);
 	assert_int_equal(m.off, 100);
@@ -135,7 +132,6 @@ put_nothing(void)
 static void
 reads_one_of_nothing(void **state)
 {
-	(void)state;
 	put_nothing();
 	assert_int_equal(manifest_load(&m, path, &f), 0);
 	assert_int_equal(digest_table_count(&m.digests), 0);
@@ -200,7 +196,6 @@ refuses_what_is_wrong(void **state)
 	static char line[(64 << 10) + 10];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		put_changed(row[i].from, row[i].to);
 		refused(STATUS_REFUSED, row[i].why);
@@ -216,7 +211,6 @@ refuses_what_is_wrong(void **state)
 static void
 tells_what_cannot_be_read(void **state)
 {
-	(void)state;
 	put_changed("", "");
 	stat_error = EIO;
 	refused(STATUS_ERRNO + EIO, path);
@@ -242,7 +236,6 @@ tells_each_lack_of_memory(void **state)
 	bool refused;
 	struct check c;
 
-	(void)state;
 	put_changed("", "");
 	for (n = 0; n == 0 || refused; n++) {
 		poor_after(n);

@@ -78,7 +78,6 @@ gives_each_piece_once(void **state)
 {
 	struct map map;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 25, 10, 0), 0);
 	claims(&map, 0, 10);
 	claims(&map, 10, 10);
@@ -98,7 +97,6 @@ claimed_counts_as_what_it_was(void **state)
 	struct map map;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		assert_int_equal(map_init(&map, 20, 10, 0), 0);
 		assert_int_equal(map_set(&map, 0, 20, was[i]), 0);
@@ -117,7 +115,6 @@ aligns_the_ends_of_claims(void **state)
 {
 	struct map map;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 25, 10, 3), 0);
 	claims(&map, 0, 7);
 	claims(&map, 7, 10);
@@ -135,7 +132,6 @@ has_nothing_to_give_when_empty(void **state)
 	struct map map;
 	struct seg got;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 0, 10, 0), 0);
 	claims_nothing(&map);
 	assert_false(map_next(&map, 0, UNTRIED, &got));
@@ -149,7 +145,6 @@ joins_what_is_alike(void **state)
 	struct map map;
 	int i;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 100, 10, 0), 0);
 	for (i = 0; i < 10; i++)
 		claims(&map, (uint64_t)i * 10, 10);
@@ -170,7 +165,6 @@ keeps_what_was_settled_before(void **state)
 	struct map map;
 	struct seg got;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 30, 30, 0), 0);
 	claims(&map, 0, 30);
 	assert_int_equal(map_settle(&map, 10, 5, BAD), 0);
@@ -193,7 +187,6 @@ settles_nothing_that_is_not_claimed(void **state)
 {
 	struct map map;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 30, 10, 0), 0);
 	claims(&map, 0, 10);
 	assert_int_equal(map_settle(&map, 0, 30, FINISHED), 0);
@@ -208,7 +201,6 @@ gives_again_what_is_put_back(void **state)
 {
 	struct map map;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 30, 10, 0), 0);
 	claims(&map, 0, 10);
 	claims(&map, 10, 10);
@@ -226,7 +218,6 @@ finds_the_next_of_a_status(void **state)
 	struct map map;
 	struct seg got;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 100, 100, 0), 0);
 	claims(&map, 0, 100);
 	assert_int_equal(map_settle(&map, 20, 10, BAD), 0);
@@ -250,7 +241,6 @@ ends_where_the_stream_does(void **state)
 {
 	struct map map;
 
-	(void)state;
 	assert_int_equal(map_init(&map, INT64_MAX, 10, 0), 0);
 	claims(&map, 0, 10);
 	claims(&map, 10, 10);
@@ -307,7 +297,6 @@ agrees_with_an_array(void **state)
 	char want[SIZE];
 	unsigned seed, i, step;
 
-	(void)state;
 	for (seed = 0; seed < SETS; seed++) {
 		uint64_t chunk = 1 + seed % 37;
 		struct map_totals t;
@@ -344,7 +333,6 @@ agrees_with_a_large_array(void **state)
 	size_t most = 0;
 	unsigned step;
 
-	(void)state;
 	srand(1);
 	memset(want, UNTRIED, sizeof(want));
 	assert_int_equal(map_init(&map, size, 64, 0), 0);
@@ -371,7 +359,6 @@ tells_the_status_of_a_byte(void **state)
 	struct map map;
 	struct seg got;
 
-	(void)state;
 	assert_int_equal(map_init(&map, SIZE, 10, 0), 0);
 	assert_int_equal(map_set(&map, 100, 50, BAD), 0);
 	assert_int_equal(map_at(&map, 99), UNTRIED);
@@ -404,7 +391,6 @@ stays_quick_with_a_million_ranges(void **state)
 	struct map map;
 	struct seg got;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 2 * n, 2, 0), 0);
 	for (i = 0; i < n; i++) {
 		off = 2 * ((i * 7919 + 13) % n);
@@ -442,7 +428,6 @@ needs_few_leaves_for_few_ranges(void **state)
 	uint64_t i;
 	int back;
 
-	(void)state;
 	for (back = 0; back < 2; back++) {
 		assert_int_equal(map_init(&map, 2 * n, 2, 0), 0);
 		for (i = 0; i < n; i++)
@@ -486,7 +471,6 @@ gives_each_byte_to_one_thread(void **state)
 	pthread_t thread[THREADS];
 	size_t i;
 
-	(void)state;
 	assert_int_equal(map_init(&s.map, sizeof(s.times), 7, 2), 0);
 	for (i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, take_all, &s), 0);
@@ -507,7 +491,6 @@ claims_up_to_a_border(void **state)
 	struct map map;
 	struct seg got;
 
-	(void)state;
 	assert_int_equal(map_init(&map, SIZE, 100, 0), 0);
 	assert_true(map_peek(&map, &got));
 	assert_int_equal(got.off, 0);
@@ -540,7 +523,6 @@ hides_what_is_put_off(void **state)
 	struct seg *copy;
 	size_t i, n;
 
-	(void)state;
 	assert_int_equal(map_init(&map, 8192, 512, 0), 0);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(map_set(&map, 1024 * i, 512, put_off[i]), 0);

@@ -175,7 +175,6 @@ knows_a_map_from_what_is_none(void **state)
 	struct fault f;
 	char want[32];
 
-	(void)state;
 	for (v = vectors; v < vectors + COUNT(vectors); v++) {
 		put(in_path, v->text, v->len > 0 ? v->len : strlen(v->text));
 		if (v->line > 0) {
@@ -205,7 +204,6 @@ takes_a_long_comment_and_no_long_number(void **state)
 	struct mapfile m;
 	struct fault f;
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[0] = '#';
 	memcpy(text + sizeof(text) - 16, "\n0 ? 1\n0 4096 +\n", 16);
@@ -227,7 +225,6 @@ has_nothing_where_there_is_no_file(void **state)
 	struct mapfile m;
 	struct fault f;
 
-	(void)state;
 	unlink(in_path);
 	assert_int_equal(mapfile_load(&m, in_path, &f), 0);
 	assert_int_equal(m.n, 0);
@@ -243,7 +240,6 @@ tells_a_link_from_what_cannot_be_opened(void **state)
 	struct fault f;
 	char below[sizeof(in_path) + 2];
 
-	(void)state;
 	unlink(in_path);
 	assert_int_equal(symlink("anywhere", in_path), 0);
 	assert_int_equal(mapfile_load(&m, in_path, &f), -1);
@@ -266,7 +262,6 @@ tells_why_it_cannot_be_read(void **state)
 	FILE *in = fopen(path, "r");
 	bool refused = in != NULL && fgetc(in) == EOF && errno == EINVAL;
 
-	(void)state;
 	if (in != NULL)
 		fclose(in);
 	if (!refused)
@@ -475,7 +470,6 @@ reads_what_anybody_may_write(void **state)
 	struct fault f;
 	size_t blocks;
 
-	(void)state;
 	dice = 88172645463325252U;
 	for (i = 0; i < n; i++) {
 		path_of(path, sizeof(path), i, "map");
@@ -565,7 +559,6 @@ takes_nothing_that_the_judge_refuses(void **state)
 	struct fault f;
 	size_t blocks;
 
-	(void)state;
 	assert_non_null(took);
 	dice = 2463534242U;
 	for (i = 0; i < n; i++) {
@@ -596,7 +589,6 @@ keeps_the_map_before(void **state)
 	struct stat st;
 	struct fault f;
 
-	(void)state;
 	snprintf(backup, sizeof(backup), "%s.bak", out_path);
 	snprintf(temporary, sizeof(temporary), "%s.pardd.tmp", out_path);
 	unlink(out_path);
@@ -621,7 +613,6 @@ keeps_the_map_before(void **state)
 static int
 begin(void **state)
 {
-	(void)state;
 	/* where a flush costs nothing */
 	snprintf(dir, sizeof(dir), "%s/pardd-mapfile.XXXXXX",
 	    access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -637,7 +628,6 @@ end(void **state)
 {
 	char command[80];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command);
 }
@@ -653,7 +643,6 @@ tells_that_there_is_no_memory(void **state)
 	unsigned i;
 	int failed;
 
-	(void)state;
 	put(in_path, text, strlen(text));
 	for (i = 0; i == 0 || poor_was(); i++) {
 		poor_after(i);

@@ -148,7 +148,6 @@ put(const char *to, const char *text)
 static int
 set_up(void **state)
 {
-	(void)state;
 	stpcpy(directory + strlen(directory) - 6, "XXXXXX");
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/map", directory);
@@ -171,7 +170,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	denial.err = 0;
 	mapfile_free(&ms.file);
 	map_free(&job.map);
@@ -236,7 +234,6 @@ is_of_this_source(void **state)
 	char line[128];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(line, sizeof(line), "# pardd source: %s\n",
 		    rows[i].was);
@@ -286,7 +283,6 @@ is_of_this_target(void **state)
 	char line[128];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		snprintf(line, sizeof(line), "# pardd target: %s\n",
 		    rows[i].was);
@@ -340,7 +336,6 @@ is_as_old_as_its_target(void **state)
 	char line[128];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(line, sizeof(line), "# pardd target: offset=0 "
 		    "written=%s\n", rows[i].was);
@@ -371,7 +366,6 @@ limits_the_copy(void **state)
 	struct map_totals t;
 	unsigned i;
 
-	(void)state;
 	p.src_off = 0x800;
 	p.dst_off = 0x800;
 	p.length = 0x1000;
@@ -439,7 +433,6 @@ is_saved(void **state)
 	size_t i, k;
 	int failed;
 
-	(void)state;
 	assert_int_equal(mapfile_append(&m, &(struct seg){ 0, 512, BAD }), 0);
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		for (k = 0; k < sizeof(errs) / sizeof(errs[0]); k++)
@@ -481,7 +474,6 @@ belongs_to_one_run(void **state)
 	unsigned left;
 	size_t i, k;
 
-	(void)state;
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		for (k = 0; k < sizeof(errs) / sizeof(errs[0]); k++)
 			for (left = 0; left < 6; left++) {
@@ -516,7 +508,6 @@ is_not_why_the_target_failed(void **state)
 {
 	static const struct timespec soon = { .tv_nsec = 1000000 };
 
-	(void)state;
 	assert_int_equal(begin(), 0);
 	assert_int_equal(pthread_mutex_init(&job.first, NULL), 0);
 	job.halt = eventfd(1, EFD_CLOEXEC);
@@ -536,7 +527,6 @@ is_not_why_the_target_failed(void **state)
 static void
 is_forgotten_if_it_is_new(void **state)
 {
-	(void)state;
 	assert_int_equal(begin(), 0);
 	end();
 	assert_int_equal(access(path, F_OK), -1);
@@ -559,7 +549,6 @@ is_looked_at(void **state)
 	unsigned i;
 	int failed;
 
-	(void)state;
 	assert_int_equal(mapsaver_look(&p, &t, &f), 0);	/* there is none */
 	assert_int_equal(t.untried, p.length);
 	put(path, "# pardd source: size=2097152 block=512 serial=S wwn=W\n"

@@ -303,7 +303,6 @@ static const struct libnbd lib = {
 static int
 fresh(void **state)
 {
-	(void)state;
 	memset(&world, 0, sizeof(world));
 	memset(&server, 0, sizeof(server));
 	server.handle.sock = -1;
@@ -344,7 +343,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	nbd_link_close(&conn);
 	assert_int_equal(server.open, 0);
 	return 0;
@@ -356,7 +354,6 @@ connects_and_takes_leave(void **state)
 	static const struct nbd_address here = { .name = "it", .timeout = 5,
 		.bitmap = "qemu:dirty-bitmap:x" };
 
-	(void)state;
 	assert_int_equal(join(&by_uri), 0);
 	assert_int_equal(server.open, 1);
 	assert_int_equal(server.buffer, 0);	/* TCP sizes its own */
@@ -452,7 +449,6 @@ connects_with_what_was_asked_only(void **state)
 static void
 waits_for_the_server_as_long_as_asked(void **state)
 {
-	(void)state;
 	world.mute = true;
 	assert_int_equal(join(&by_uri), -1);
 	assert_string_equal(fault.text, "it: the server does not answer "
@@ -514,7 +510,6 @@ takes_a_read_whose_bytes_all_came_once(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		memcpy(server.piece, row[i].piece, sizeof(server.piece));
 		server.result = row[i].result;
@@ -526,7 +521,6 @@ takes_a_read_whose_bytes_all_came_once(void **state)
 static void
 says_how_a_command_ended(void **state)
 {
-	(void)state;
 	assert_int_equal(nbd_link_flush(&conn), 0);
 	server.result = ENOSPC;
 	assert_int_equal(nbd_link_flush(&conn), ENOSPC);
@@ -550,7 +544,6 @@ loses_a_command_that_cannot_be_sent(void **state)
 	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
 	size_t i;
 
-	(void)state;
 	world.fails = "command";
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		server.err = row[i].err;
@@ -572,7 +565,6 @@ wakes_who_polls_when_a_command_cannot_be_sent(void **state)
 	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
 	eventfd_t any;
 
-	(void)state;
 	world.fails = "command";
 	server.dead = true;
 	assert_false(nbd_link_send(&conn, &call));	/* nobody does */
@@ -589,7 +581,6 @@ takes_as_many_extents_as_there_is_room_for(void **state)
 	struct nbd_alike at[3] = { { 0, 0 } };
 	struct nbd_extents x = { .context = "base", .at = at, .room = 3 };
 
-	(void)state;
 	assert_int_equal(nbd_link_extents(&conn, 0, 8192, &x), 0);
 	assert_int_equal(x.n, 3);	/* none of another context's */
 	assert_int_equal(at[0].len, 4096);
@@ -616,7 +607,6 @@ cuts_a_connection_that_is_silent_too_long(void **state)
 	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
 	struct pollfd p = { .fd = -1 };
 
-	(void)state;
 	world.mute = true;
 	world.now += 100 * SECOND;		/* idle: nothing is due */
 	nbd_link_service(&conn);
@@ -648,7 +638,6 @@ knows_which_errors_are_the_connections(void **state)
 	static const int other[] = { 0, EIO, EPROTO, ENOSPC, EPERM };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
 		assert_true(nbd_link_lost(lost[i]));
 		assert_false(nbd_link_lost(other[i]));

@@ -283,7 +283,6 @@ set_up(void **state)
 {
 	size_t i;
 
-	(void)state;
 	memset(&server, 0, sizeof(server));
 	for (i = 0; i < SIZE; i++)
 		server.bytes[i] = (unsigned char)(i * 7 + i / BLOCK);
@@ -303,7 +302,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	return (int)server.links;
 }
 
@@ -343,7 +341,6 @@ is_refused(enum role role, unsigned flags, const char *says)
 static void
 refuses_numbers_that_cannot_be(void **state)
 {
-	(void)state;
 	server.size = -1;
 	is_refused(SOURCE, 0, "its size is -1");
 	server.size = SIZE;
@@ -374,7 +371,6 @@ refuses_numbers_that_cannot_be(void **state)
 static void
 refuses_what_the_server_cannot_do(void **state)
 {
-	(void)state;
 	server.fua = 0;
 	is_refused(TARGET, FLAG_FUA, "has no FUA");
 	opened(SOURCE, FLAG_DSYNC);
@@ -392,7 +388,6 @@ refuses_what_the_server_cannot_do(void **state)
 static void
 asks_for_zeros_as_it_is_told(void **state)
 {
-	(void)state;
 	server.several = 1;
 	assert_int_equal(opened(TARGET, 0)->zero_flags, 0);
 	closed();
@@ -428,7 +423,6 @@ traits(enum role role, const char *text)
 static void
 tells_what_it_is(void **state)
 {
-	(void)state;
 	traits(TARGET, "one connection, flush, zeros");
 	traits(SOURCE, "one connection, reports holes");
 	server.flush = server.zero = 0;
@@ -445,7 +439,6 @@ knows_who_serves_it(void **state)
 {
 	int pair[2];
 
-	(void)state;
 	server.pid = 123;
 	opened(SOURCE, 0);
 	assert_int_equal(end.id.server, 123);
@@ -472,7 +465,6 @@ needs_memory(void **state)
 {
 	unsigned n = 0;
 
-	(void)state;
 	o.bitmap = "b";
 	for (;; n++) {
 		poor_after(n);
@@ -521,7 +513,6 @@ connects_each_worker_to_the_same_server(void **state)
 {
 	char said[100];
 
-	(void)state;
 	server.several = 1;
 	joins("nbd://host/disk");
 	assert_string_equal(server.uri, "nbd://10.0.0.1:10809/disk");
@@ -552,7 +543,6 @@ does_not_join(int err, const char *why)
 static void
 uses_one_connection_where_another_is_not_the_same(void **state)
 {
-	(void)state;
 	server.several = 1;
 	o.engine = ENGINE_ASYNC;
 	opened(TARGET, 0);
@@ -614,7 +604,6 @@ reads(uint64_t off, size_t len, size_t done, unsigned commands)
 static void
 reads_any_bytes(void **state)
 {
-	(void)state;
 	begin(SOURCE);
 	reads(0, SIZE, SIZE, 16);
 	reads(1, 1, 1, 1);
@@ -635,7 +624,6 @@ reads_any_bytes(void **state)
 static void
 writes_whole_blocks(void **state)
 {
-	(void)state;
 	begin(TARGET);
 	memset(buf, 1, SIZE);
 	transfer(OP_WRITE, 0, SIZE, 0, SIZE);
@@ -649,7 +637,6 @@ writes_whole_blocks(void **state)
 static void
 makes_no_zeros_where_it_will_not(void **state)
 {
-	(void)state;
 	server.size = (int64_t)3 << 30;
 	begin(TARGET);
 	transfer(OP_ZERO, 0, (size_t)3 << 30, 0, (size_t)3 << 30);
@@ -683,7 +670,6 @@ fails(enum role role, int err, int ends, const char *why)
 static void
 says_why_a_request_failed(void **state)
 {
-	(void)state;
 	fails(SOURCE, EIO, EIO, "");
 	fails(TARGET, ENOSPC, ENOSPC, "");
 	fails(SOURCE, EPROTO, EPROTO, "the server sent less than it was asked "
@@ -714,7 +700,6 @@ has_in_flight_what_moves_whole_blocks(void **state)
 {
 	short events;
 
-	(void)state;
 	begin(SOURCE);
 	assert_false(starts(OP_ZERO, 0, BLOCK));
 	assert_false(starts(OP_READ, 1, BLOCK));
@@ -756,7 +741,6 @@ has_no_more_in_flight(void **state)
 	static struct io many[NBD_FLIGHTS + 1];
 	unsigned i;
 
-	(void)state;
 	begin(SOURCE);
 	for (i = 0; i <= NBD_FLIGHTS; i++) {
 		many[i] = (struct io){ .op = OP_READ, .buf = buf,
@@ -782,7 +766,6 @@ flushes(int err, int status, const char *says)
 static void
 says_what_was_not_flushed(void **state)
 {
-	(void)state;
 	opened(TARGET, 0);
 	flushes(0, 0, "");
 	flushes(EIO, STATUS_NOT_FLUSHED, "flushing: Input/output error, says");
@@ -810,7 +793,6 @@ says_what_was_not_flushed(void **state)
 static void
 is_read_back(void **state)
 {
-	(void)state;
 	opened(TARGET, 0);
 	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
 	assert_int_equal(back.geo.io_align, BLOCK);
@@ -850,7 +832,6 @@ joins_extents_that_are_alike(void **state)
 	static const struct nbd_alike some[] = { { 4096, 0 }, { 4096, 1 },
 		{ 4096, 3 }, { 2 * SIZE, 2 } };
 
-	(void)state;
 	opened(SOURCE, 0);
 	extents(some, 4);
 	is_at(0, 8192, false);		/* a hole need not be zeros */
@@ -866,7 +847,6 @@ tells_no_extents_that_it_was_not_told(void **state)
 	static const struct nbd_alike some[] = { { 4096, 0 }, { 4096, 3 } };
 	struct extent x;
 
-	(void)state;
 	opened(SOURCE, 0);
 	assert_int_equal(endpoint_extent(&end, SIZE, &x), ENXIO);
 	assert_int_equal(endpoint_extent(&end, 0, &x), EPROTO);
@@ -894,7 +874,6 @@ tells_what_has_changed_by_the_bitmap(void **state)
 	static const struct nbd_alike some[] = { { 4096, 0 }, { 4096, 1 } };
 	struct extent x;
 
-	(void)state;
 	o.bitmap = "b";
 	opened(SOURCE, 0);
 	extents(some, 2);

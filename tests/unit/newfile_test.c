@@ -201,7 +201,6 @@ make(void)
 static int
 set_up(void **state)
 {
-	(void)state;
 	stpcpy(directory + strlen(directory) - 6, "XXXXXX");
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/list", directory);
@@ -212,7 +211,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	denial.err = 0;
 	unlink(path);
 	return rmdir(directory);
@@ -230,7 +228,6 @@ is_whole_or_as_it_was(void **state)
 	unsigned left;
 	bool made;
 
-	(void)state;
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		for (k = 0; k < sizeof(errs) / sizeof(errs[0]); k++)
 			for (left = 0; ; left++) {
@@ -254,7 +251,6 @@ is_whole_or_as_it_was(void **state)
 static void
 leaves_alone_what_was_made_meanwhile(void **state)
 {
-	(void)state;
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(newfile_open(&n, "hashfile", path, &f), 0);
 	assert_int_equal(newfile_hold(&n, &f), 0);
@@ -287,7 +283,6 @@ is_as_it_was_where_a_part_could_not_be_written(void **state)
 {
 	struct rlimit was, low;
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
 	low = (struct rlimit){ 1, was.rlim_max };
@@ -312,7 +307,6 @@ is_written_beside(void **state)
 	char beside[96], name[400];
 	int fd;
 
-	(void)state;
 	snprintf(beside, sizeof(beside), "%s.pardd.tmp", path);
 	assert_int_equal(symlink("/nowhere", beside), 0);
 	assert_true(make() && alone());
@@ -346,7 +340,6 @@ is_not_made_where_what_is_beside_it_stays(void **state)
 	char beside[96];
 	int fd;
 
-	(void)state;
 	snprintf(beside, sizeof(beside), "%s.pardd.tmp", path);
 	fd = open(beside, O_RDWR | O_CREAT, 0600);
 	assert_true(fd >= 0);
@@ -377,7 +370,6 @@ has_a_dir(void **state)
 	const char *base;
 	int fd;
 
-	(void)state;
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 3] = '/';
 	assert_int_equal(path_dir(name, O_RDONLY, &base), -1);
@@ -398,7 +390,6 @@ may_be_among_devices(void **state)
 	int dir = open(directory, O_RDONLY), at = open("/dev", O_RDONLY);
 	unsigned left;
 
-	(void)state;
 	assert_true(among_devices(at));
 	for (left = 0; left < 12; left++) {
 		denial.call = NULL;
@@ -425,7 +416,6 @@ are_taken_out_of_the_command_line(void **state)
 	struct secrets s;
 	unsigned i, k;
 
-	(void)state;
 	for (i = 0; i == 0 || poor_was(); i++) {
 		for (k = 0; k < 3; k++) {
 			stpcpy(word[k], given[k]);
@@ -500,7 +490,6 @@ are_hidden_in_commands_and_addresses(void **state)
 {
 	unsigned i, k;
 
-	(void)state;
 	assert_int_equal(chdir(directory), 0);
 	assert_int_equal(mkdir("up:", 0700), 0);
 	assert_int_equal(mkdir("up:/user:pw@host", 0700), 0);

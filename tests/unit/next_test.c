@@ -45,7 +45,6 @@ static struct outcome out;
 static int
 begin(void **state)
 {
-	(void)state;
 	terminal = true;
 	disk = (struct disk){ .model = "A" };
 	o = (struct opts){ .maxerrors = -1 };
@@ -64,7 +63,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	map_free(&out.map);
 	return 0;
 }
@@ -98,7 +96,6 @@ stopped(void)
 static void
 says_how_to_write_only_the_rest(void **state)
 {
-	(void)state;
 	stopped();
 	says("pardd: note: the same command with oflag=sparing skips what "
 	    "is already there\n");
@@ -130,7 +127,6 @@ says_how_to_look_into_an_image(void **state)
 	static const char all[] = "pardd: to see the files in it: losetup -r "
 	    "-f -P --show 'a b.img', and mount -o ro its partitions\n";
 
-	(void)state;
 	says(all);
 	out.status = STATUS_UNREADABLE;
 	says(all);
@@ -159,7 +155,6 @@ says_what_goes_on_after_an_error(void **state)
 	static const char zeros[] = "pardd: everything before block 1953125 "
 	    "is in place; coe=1 puts zeros there\n";
 
-	(void)state;
 	p.bs = 512;
 	out.status = STATUS_MEDIUM;
 	assert_int_equal(map_set(&out.map, GB, GB, UNTRIED), 0);
@@ -205,7 +200,6 @@ says_how_a_rescue_goes_on(void **state)
 	static const char same[] = "pardd: the same command resumes where this "
 	    "one ended\n";
 
-	(void)state;
 	rescued();
 	says(same);
 	o.maxerrors = 1;
@@ -233,7 +227,6 @@ says_what_is_old_in_a_file(void **state)
 	    "oflag=trunc cuts it off\n";
 	int i;
 
-	(void)state;
 	dst.geo.size = 4 * GB + 1;
 	p.bounded = true;		/* it was said before */
 	assert_string_equal(SAID(report_clone_notes(&p, &out)), "");
@@ -264,7 +257,6 @@ says_what_a_clone_needs(void **state)
 {
 	struct remarks found = { .backup_astray = true };
 
-	(void)state;
 	p.found = &found;
 	dst.kind = END_BLOCK;
 	dst.geo.size = 5 * GB;
@@ -313,7 +305,6 @@ says_which_files_are_hit(void **state)
 		.ranges = 2, .files = { .known = true, .name = names } };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 20; i++)
 		names[i] = name;
 	assert_string_equal(damaged(a), "pardd: partition 2 of /dev/sda (ext4):"
@@ -346,7 +337,6 @@ says_how_to_find_the_files(void **state)
 {
 	struct damage_area a = { .bytes = 512, .ranges = 1 };
 
-	(void)state;
 	assert_string_equal(damaged(a), "pardd: /dev/sda: 512 bytes in 1 range "
 	    "could not be read\n");
 	a.command = (char []){ "look" };
@@ -369,7 +359,6 @@ says_what_is_known_of_partitions(void **state)
 	struct damage d = { .area = area, .n = 17, .table = TABLE_PART };
 	const char *text = SAID(report_damage(&p, &d));
 
-	(void)state;
 	assert_non_null(strstr(text, "there may be more partitions\npardd: "
 	    "outside of the known partitions of /dev/sda: "));
 	assert_non_null(strstr(text, "pardd: and 1 more partition has such "
@@ -403,7 +392,6 @@ lines(const char *text)
 static void
 lists_what_cannot_be_read(void **state)
 {
-	(void)state;
 	bad(1);
 	p.src_off = 512;
 	assert_string_equal(SAID(report_unreadable(&p, &out)), "pardd: "
@@ -427,7 +415,6 @@ lists_all_where_no_map_tells(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	bad(20);
 	assert_int_equal(lines(SAID(report_unreadable(&p, &out))), 20);
 	o.map = "a.map";
@@ -450,7 +437,6 @@ lists_what_differs(void **state)
 {
 	struct map differ = { .ready = false };
 
-	(void)state;
 	assert_string_equal(SAID(report_differing(&p, &differ)), "");
 	bad(1);
 	p.src_off = 512;

@@ -55,7 +55,6 @@ means_what_it_says(void **state)
 	int64_t value;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		value = -1;
 		if (number_parse(good[i].text, &value) != 0 ||
@@ -81,7 +80,6 @@ rejects_what_is_no_number(void **state)
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		reject(wrong[i], EINVAL);
 }
@@ -91,7 +89,6 @@ rejects_what_does_not_fit(void **state)
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(over) / sizeof(over[0]); i++)
 		reject(over[i], ERANGE);
 }
@@ -113,7 +110,6 @@ writes_sizes_as_dd(void **state)
 	char buf[32];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
 		assert_string_equal(number_si(buf, sizeof(buf), size[i].bytes),
 		    size[i].si);
@@ -127,7 +123,6 @@ carries_into_the_next_unit(void **state)
 {
 	char buf[32];
 
-	(void)state;
 	assert_string_equal(number_si(buf, sizeof(buf), 999999), "1.0 MB");
 	assert_string_equal(number_iec(buf, sizeof(buf), 1048575), "1.0 MiB");
 	assert_string_equal(number_si(buf, sizeof(buf), 9999), "10 kB");
@@ -136,7 +131,6 @@ carries_into_the_next_unit(void **state)
 static void
 rounds_up(void **state)
 {
-	(void)state;
 	assert_int_equal(round_up(0, 512), 0);
 	assert_int_equal(round_up(1, 512), 512);
 	assert_int_equal(round_up(512, 512), 512);
@@ -151,7 +145,6 @@ finds_the_part_of_a_byte(void **state)
 {
 	static const uint64_t large = INT64_MAX;
 
-	(void)state;
 	assert_int_equal(number_part(0, 60, 100), 0);
 	assert_int_equal(number_part(99, 60, 100), 59);
 	assert_int_equal(number_part(100, 60, 100), 60);

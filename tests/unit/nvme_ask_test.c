@@ -64,7 +64,6 @@ format(unsigned i, unsigned metadata, unsigned shift)
 static int
 set_up(void **state)
 {
-	(void)state;
 	memset(&disk, 0, sizeof(disk));
 	disk.id = NSID;
 	disk.space[0] = 0x34;
@@ -101,7 +100,6 @@ takes_size_and_block(void **state)
 {
 	struct nvme_disk d = asked();
 
-	(void)state;
 	assert_int_equal(d.blocks, 0x1234);
 	assert_int_equal(d.block, 512);
 	assert_int_equal(d.most, 0);
@@ -125,7 +123,6 @@ takes_size_and_block(void **state)
 static void
 has_a_largest_size(void **state)
 {
-	(void)state;
 	memset(disk.space, 0xff, 8);
 	disk.space[6] = 0x3f;
 	disk.space[7] = 0;
@@ -137,7 +134,6 @@ has_a_largest_size(void **state)
 static void
 takes_the_format_in_use(void **state)
 {
-	(void)state;
 	format(5, 0, 12);
 	disk.space[FLBAS] = 5;
 	assert_int_equal(asked().block, 4096);
@@ -151,7 +147,6 @@ knows_what_it_can(void **state)
 {
 	struct nvme_disk d;
 
-	(void)state;
 	disk.controller[MDTS] = 5;
 	disk.controller[ONCS] = 0x08;
 	disk.space[DLFEAT] = 1 | 8;
@@ -175,7 +170,6 @@ knows_what_it_can(void **state)
 static void
 refuses_metadata(void **state)
 {
-	(void)state;
 	format(0, 8, 9);
 	refused(STATUS_REFUSED, "8 bytes of metadata each, which");
 	for (disk.space[DPS] = 1; disk.space[DPS] <= 3; disk.space[DPS]++)
@@ -197,7 +191,6 @@ refuses_metadata(void **state)
 static void
 says_why_it_cannot_be_asked(void **state)
 {
-	(void)state;
 	disk.id = -ENOTTY;
 	refused(STATUS_FILE, "takes no NVMe commands");
 	disk.id = -EACCES;
@@ -221,7 +214,6 @@ knows_it_again(void **state)
 	struct fault f;
 	size_t i;
 
-	(void)state;
 	format(1, 0, 12);
 	d = asked();
 	assert_int_equal(nvme_kept(7, 5000, "it", &d, &f), 0);

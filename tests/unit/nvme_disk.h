@@ -194,7 +194,6 @@ set_up(void **state)
 {
 	size_t i;
 
-	(void)state;
 	memset(&disk, 0, sizeof(disk));
 	for (i = 0; i < sizeof(disk.bytes); i++)
 		disk.bytes[i] = (unsigned char)(i / BLOCK + 1);
@@ -212,7 +211,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	return lane_detach(&lane);
 }
 

@@ -27,7 +27,6 @@ right(uint64_t off, size_t len)
 static void
 moves_whole_blocks(void **state)
 {
-	(void)state;
 	transfer(OP_READ, 3 * BLOCK, 40 * BLOCK);
 	assert_int_equal(io.err, 0);
 	assert_int_equal(io.done, 40 * BLOCK);
@@ -47,7 +46,6 @@ moves_whole_blocks(void **state)
 static void
 reads_parts_of_blocks(void **state)
 {
-	(void)state;
 	transfer(OP_READ, 100, 3 * BLOCK);
 	assert_int_equal(io.err, 0);
 	assert_int_equal(io.done, 3 * BLOCK);
@@ -65,7 +63,6 @@ reads_parts_of_blocks(void **state)
 static void
 writes_no_parts_of_blocks(void **state)
 {
-	(void)state;
 	transfer(OP_WRITE, 100, BLOCK);
 	assert_int_equal(io.err, EINVAL);
 	transfer(OP_WRITE, BLOCK, BLOCK + 1);
@@ -77,7 +74,6 @@ writes_no_parts_of_blocks(void **state)
 static void
 ends_where_the_disk_does(void **state)
 {
-	(void)state;
 	transfer(OP_READ, 60 * BLOCK, 5 * BLOCK);
 	assert_int_equal(io.err, 0);
 	assert_int_equal(io.done, 4 * BLOCK);
@@ -96,7 +92,6 @@ sends_smaller_ones(void **state)
 {
 	char text[200];
 
-	(void)state;
 	end.spec.loud = true;
 	disk.rule[0] = (struct rule){ READ, LONG, .least = 11,
 		.result = -EINVAL };
@@ -122,7 +117,6 @@ sends_smaller_ones(void **state)
 static void
 sends_none_below_a_page(void **state)
 {
-	(void)state;
 	disk.rule[0] = (struct rule){ WRITE, LONG, .result = -EINVAL };
 	transfer(OP_WRITE, 0, 32 * BLOCK);
 	assert_int_equal(io.err, EINVAL);
@@ -140,7 +134,6 @@ tries_again_what_passes(void **state)
 {
 	char text[200];
 
-	(void)state;
 	disk.rule[0] = (struct rule){ WRITE, 3, .result = NOT_READY };
 	transfer(OP_WRITE, 0, BLOCK);
 	assert_int_equal(io.err, 0);
@@ -155,7 +148,6 @@ tries_again_what_passes(void **state)
 static void
 does_not_try_for_ever(void **state)
 {
-	(void)state;
 	disk.rule[0] = (struct rule){ WRITE, LONG, .result = NOT_READY };
 	transfer(OP_WRITE, 0, BLOCK);
 	assert_int_equal(io.err, EPROTO);
@@ -168,7 +160,6 @@ does_not_try_for_ever(void **state)
 static void
 awaits_a_reset(void **state)
 {
-	(void)state;
 	disk.rule[0] = (struct rule){ READ, 1, .result = -EINTR };
 	disk.state = "resetting";
 	transfer(OP_READ, 0, BLOCK);
@@ -186,7 +177,6 @@ awaits_a_reset(void **state)
 static void
 awaits_no_reset_for_ever(void **state)
 {
-	(void)state;
 	disk.rule[0] = (struct rule){ READ, 1, .result = -EINTR };
 	disk.state = "connecting";
 	disk.stays = true;
@@ -198,7 +188,6 @@ awaits_no_reset_for_ever(void **state)
 static void
 knows_a_disk_that_has_gone(void **state)
 {
-	(void)state;
 	disk.gone = true;
 	disk.rule[0] = (struct rule){ READ, LONG, .result = NOT_READY };
 	transfer(OP_READ, 0, BLOCK);
@@ -216,7 +205,6 @@ knows_a_disk_that_has_gone(void **state)
 static void
 takes_a_refused_block_for_bad(void **state)
 {
-	(void)state;
 	disk.rule[0] = (struct rule){ READ, LONG, 8, 4,
 		.result = SANITIZING };
 	transfer(OP_READ, 8 * BLOCK, 2 * BLOCK);
@@ -243,7 +231,6 @@ takes_a_refused_block_for_bad(void **state)
 static void
 takes_nothing_else_for_bad(void **state)
 {
-	(void)state;
 	end.spec.rescue = true;
 	disk.rule[0] = (struct rule){ READ, LONG, 8, 1, .result = UNKNOWN };
 	transfer(OP_READ, 8 * BLOCK, BLOCK);
@@ -261,7 +248,6 @@ takes_nothing_else_for_bad(void **state)
 static void
 asks_elsewhere(void **state)
 {
-	(void)state;
 	end.spec.coe = true;
 	disk.rule[0] = (struct rule){ READ, LONG, 0, 63,
 		.result = SANITIZING };
@@ -281,7 +267,6 @@ sends_nothing_to_another_format(void **state)
 	struct io_uring_sqe sqe[2];
 	unsigned before;
 
-	(void)state;
 	end.spec.coe = true;
 	disk.rule[0] = (struct rule){ READ, 1, .result = FORMATTED };
 	disk.other = true;		/* as it says itself, too */
@@ -300,7 +285,6 @@ sends_nothing_to_another_format(void **state)
 static void
 reads_what_is_deallocated(void **state)
 {
-	(void)state;
 	memset(buf, 0xee, sizeof(buf));
 	disk.rule[0] = (struct rule){ READ, LONG, 3, 2, .result = FREED };
 	nvme.disk.zeros = true;
@@ -321,7 +305,6 @@ reads_what_is_deallocated(void **state)
 static void
 makes_zeros(void **state)
 {
-	(void)state;
 	transfer(OP_ZERO, 2 * BLOCK, 20 * BLOCK);
 	assert_int_equal(io.err, 0);
 	assert_int_equal(io.done, 20 * BLOCK);
@@ -346,7 +329,6 @@ makes_zeros(void **state)
 static void
 makes_no_zeros_where_refused(void **state)
 {
-	(void)state;
 	transfer(OP_ZERO, 1, BLOCK);
 	assert_int_equal(io.err, EOPNOTSUPP);
 	assert_int_equal(disk.commands, 0);
@@ -373,7 +355,6 @@ makes_no_zeros_where_refused(void **state)
 static void
 is_hasty_at_first(void **state)
 {
-	(void)state;
 	transfer(OP_READ, 0, BLOCK);
 	assert_int_equal(disk.last.cdw12 & LIMITED, 0);
 	end.spec.rescue = true;
@@ -402,7 +383,6 @@ submits(enum op op, uint64_t off, size_t len)
 static void
 submits_what_is_one_command(void **state)
 {
-	(void)state;
 	assert_true(submits(OP_READ, 0, 16 * BLOCK));
 	assert_true(submits(OP_WRITE, 63 * BLOCK, BLOCK));
 	assert_false(submits(OP_READ, 0, 17 * BLOCK));
@@ -425,7 +405,6 @@ finish(enum op op, int result)
 static void
 finishes_by_what_the_disk_says(void **state)
 {
-	(void)state;
 	finish(OP_READ, 0);
 	assert_int_equal(io.done, 2 * BLOCK);
 	assert_int_equal(nvme.good, 6);
@@ -453,7 +432,6 @@ finishes_by_what_the_disk_says(void **state)
 static void
 asks_whether_its_format_is_another(void **state)
 {
-	(void)state;
 	finish(OP_READ, FORMATTED);		/* it is not: once more */
 	assert_int_equal(io.err, 0);
 	assert_int_equal(disk.commands, 1);
@@ -477,7 +455,6 @@ asks_whether_its_format_is_another(void **state)
 static void
 takes_no_block_for_bad_before_the_copy(void **state)
 {
-	(void)state;
 	end.spec.coe = true;
 	disk.rule[0] = (struct rule){ READ, 1, .result = 0x80 };
 	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
@@ -491,7 +468,6 @@ takes_no_block_for_bad_before_the_copy(void **state)
 static void
 cuts_the_longest_commands(void **state)
 {
-	(void)state;
 	nvme.disk.blocks = (uint64_t)1 << 20;
 	end.cmd.end = nvme.disk.blocks * BLOCK;
 	end.cmd.most = NVME_BLOCKS * BLOCK;

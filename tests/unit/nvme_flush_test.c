@@ -12,7 +12,6 @@ flushes_once(void **state)
 {
 	struct fault f;
 
-	(void)state;
 	assert_int_equal(nvme_backend.flush(&end, &f), 0);
 	assert_int_equal(disk.last.opcode, FLUSH);
 	disk.rule[0] = (struct rule){ FLUSH, 1, .result = 0x280 };
@@ -32,7 +31,6 @@ flushes_again_what_was_not_run(void **state)
 {
 	struct fault f;
 
-	(void)state;
 	disk.rule[0] = (struct rule){ FLUSH, 1, .result = 0x021 };
 	disk.rule[1] = (struct rule){ FLUSH, 1, .result = 0x371 };
 	disk.rule[2] = (struct rule){ FLUSH, 1, .result = -EAGAIN };
@@ -50,7 +48,6 @@ flushes_not_again_what_is_of_no_use(void **state)
 {
 	struct fault f;
 
-	(void)state;
 	disk.rule[0] = (struct rule){ FLUSH, 1, .result = 0x4021 };
 	assert_int_equal(nvme_backend.flush(&end, &f), -1);
 	assert_int_equal(disk.commands, 1);
@@ -61,7 +58,6 @@ says_why_a_flush_was_not_sent(void **state)
 {
 	struct fault f;
 
-	(void)state;
 	disk.rule[0] = (struct rule){ FLUSH, LONG, .result = -EPERM };
 	assert_int_equal(nvme_backend.flush(&end, &f), -1);
 	assert_non_null(strstr(f.text, "Operation not permitted"));
@@ -72,7 +68,6 @@ notices_that_the_power_was_off(void **state)
 {
 	struct fault f;
 
-	(void)state;
 	disk.cycles = 7;
 	assert_int_equal(nvme_backend.prepare(&end, -1, &f), 0);
 	assert_int_equal(nvme_backend.flush(&end, &f), 0);
@@ -94,7 +89,6 @@ notices_another_format(void **state)
 {
 	struct fault f;
 
-	(void)state;
 	assert_int_equal(nvme_backend.check_kept(&end, 0, 0, 0, &f), 0);
 	disk.other = true;
 	assert_int_equal(nvme_backend.check_kept(&end, 0, 0, 0, &f), -1);
@@ -109,7 +103,6 @@ reads_back_from_the_medium(void **state)
 	struct endpoint r;
 	struct fault f;
 
-	(void)state;
 	nvme.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(endpoint_readback(&r, &end, UINT32_MAX, &f), 0);
 	assert_int_equal(disk.commands, 1);

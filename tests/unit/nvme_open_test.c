@@ -105,7 +105,6 @@ set_up(void **state)
 	size_t i;
 	int fd;
 
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	memset(&disk, 0, sizeof(disk));
 	for (i = 0; i < BYTES; i++)
@@ -131,7 +130,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	end_sysfs();
 	return unlink(name);
 }
@@ -196,7 +194,6 @@ is_refused(enum role role, unsigned flags, int status, const char *says)
 static void
 says_why_it_is_not_opened(void **state)
 {
-	(void)state;
 	deny("open", 0, 0, EACCES);
 	is_refused(SOURCE, 0, STATUS_ERRNO + EACCES, "denied");
 	is_refused(SOURCE, FLAG_EXCL, STATUS_USAGE, "NVMe nodes do not support");
@@ -244,7 +241,6 @@ says_why_it_is_not_opened(void **state)
 static void
 takes_the_generic_node_if_it_is_of_the_same_disk(void **state)
 {
-	(void)state;
 	assert_false(opened(SOURCE, 0)->by_ring);
 	assert_non_null(end.sync_why);
 	assert_false(end.is.wide);
@@ -288,7 +284,6 @@ limits(unsigned kb, unsigned segments, unsigned char mdts, unsigned most)
 static void
 sends_no_more_than_disk_and_host_take(void **state)
 {
-	(void)state;
 	limits(128, 127, 0, 256);
 	limits(128, 127, 3, 64);		/* 2^3 pages */
 	limits(128, 127, 6, 256);
@@ -318,7 +313,6 @@ zeros(const char *most, unsigned char oncs, unsigned flags, uint32_t blocks,
 static void
 makes_zeros_if_disk_and_host_can(void **state)
 {
-	(void)state;
 	zeros("16384\n", 8, 0, 32, true);
 	zeros("16384\n", 0, 0, 0, false);
 	zeros("0\n", 8, 0, 0, false);
@@ -335,7 +329,6 @@ takes_usual_limits_without_a_block_node(void **state)
 {
 	int path = open(name, O_PATH);
 
-	(void)state;
 	make_node(name, S_IFCHR, NG);
 	end = (struct endpoint){ .be = &nvme_backend, .name = name,
 		.fd = path, .dir = -1, .layer = -1, .is.device = true,
@@ -353,7 +346,6 @@ needs_memory(void **state)
 {
 	unsigned n, were = count_open(), times = 0;
 
-	(void)state;
 	make_node(name, S_IFCHR, NG);
 	for (n = 0; ; n++) {
 		poor_after(n);
@@ -391,7 +383,6 @@ reads_back_past_the_cache(void **state)
 {
 	unsigned were;
 
-	(void)state;
 	opened(TARGET, 0);
 	were = count_open();
 	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
@@ -428,7 +419,6 @@ waits_for_a_way_to_it(void **state)
 {
 	struct nvme *nv;
 
-	(void)state;
 	nv = opened(SOURCE, 0);
 	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
 	deny("poll", 0, 0, 0);
@@ -460,7 +450,6 @@ waits_for_a_reset(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	make_node(name, S_IFCHR, NG);
 	opened(SOURCE, 0);
 	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
@@ -488,7 +477,6 @@ waits_for_a_reset(void **state)
 static void
 repeats_little_what_took_all_its_time(void **state)
 {
-	(void)state;
 	opened(SOURCE, 0);
 	((struct nvme *)end.priv)->how.timeout = 0;	/* it is over at once */
 	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
@@ -529,7 +517,6 @@ repeats_a_flush_only_if_it_was_not_executed(void **state)
 {
 	struct nvme *nv;
 
-	(void)state;
 	nv = opened(TARGET, 0);
 	flushes(NO_WAY, 3, 0);
 	assert_int_equal(disk.commands, 4);

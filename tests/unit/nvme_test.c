@@ -64,7 +64,6 @@ judges_each_status(void **state)
 	struct nvme_reply r;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		nvme_judge(&r, OP_READ, rows[i].result);
 		assert_int_equal(r.result, rows[i].read);
@@ -81,7 +80,6 @@ takes_no_error_for_success(void **state)
 	struct nvme_reply r;
 	int result;
 
-	(void)state;
 	for (result = 1; result < 0x8000; result++) {
 		nvme_judge(&r, OP_READ, result);
 		assert_int_not_equal(r.result, NVME_DONE);
@@ -98,7 +96,6 @@ refuses_what_is_not_known(void **state)
 {
 	struct nvme_reply r;
 
-	(void)state;
 	nvme_judge(&r, OP_ZERO, 0x4001);
 	assert_true(r.unknown);
 	nvme_judge(&r, OP_ZERO, 0x4002);
@@ -135,7 +132,6 @@ composes_commands(void **state)
 		.blocks = 8, .timeout = 60000 };
 	struct nvme_uring_cmd u = composed(&plain, &c);
 
-	(void)state;
 	assert_int_equal(u.opcode, 2);
 	assert_int_equal(u.nsid, 3);
 	assert_int_equal(u.cdw10, 0x23456789);

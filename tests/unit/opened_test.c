@@ -62,7 +62,6 @@ has_open(int pid, bool write, const char *path)
 static void
 has_what_it_opened(void **state)
 {
-	(void)state;
 	has("/bin/server", "x");
 	has("/img", "x");
 	has("/directory/x", "x");
@@ -90,7 +89,6 @@ has_what_it_opened(void **state)
 static void
 has_what_its_children_opened(void **state)
 {
-	(void)state;
 	has("/bin/server", "x");
 	has("/bin/other", "x");
 	has("/img", "x");
@@ -127,7 +125,6 @@ has_what_its_children_opened(void **state)
 static void
 has_the_other_end(void **state)
 {
-	(void)state;
 	leads("/proc/100/fd/3", "/img");
 	leads("/proc/101/fd/3", "socket:[54]");
 	leads("/proc/102/fd/4", "socket:[55]");

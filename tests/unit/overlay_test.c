@@ -47,7 +47,6 @@ are(const char *options, const char *expected, int result)
 static void
 are_listed(void **state)
 {
-	(void)state;
 	are("rw,lowerdir=/a:/b,upperdir=/c,workdir=/w",
 	    "lower=/a;lower=/b;upper=/c;", 0);
 	are("ro,lowerdir=/a::/d:/e", "lower=/a;data=/d;data=/e;", 0);
@@ -63,7 +62,6 @@ are_listed(void **state)
 static void
 are_decoded(void **state)
 {
-	(void)state;
 	are("lowerdir=/a\\134:b:/c\\040d\\054e", "lower=/a:b;lower=/c d,e;", 0);
 	are("lowerdir=/a\\134", "lower=/a\\;", 0);
 	are("upperdir=/a\\134:b", "upper=/a:b;", 0);

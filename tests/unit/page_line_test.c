@@ -18,7 +18,6 @@ static struct sheet s;
 static int
 set_up(void **state)
 {
-	(void)state;
 	s = (struct sheet){ .out = open_memstream(&page, &size),
 		.width = COLUMNS };
 	return s.out == NULL;
@@ -27,7 +26,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	fclose(s.out);
 	free(page);
 	return 0;
@@ -44,7 +42,6 @@ is(const char *text)
 static void
 folds_at_the_last_blank(void **state)
 {
-	(void)state;
 	page_wrap(&s, "WHAT:", "twenty columns of it");
 	is("WHAT:   twenty columns of it\n");
 	page_wrap(&s, "WHAT:", "twenty columns, and more");
@@ -55,7 +52,6 @@ folds_at_the_last_blank(void **state)
 static void
 folds_no_command(void **state)
 {
-	(void)state;
 	page_told(&s, "", "do this: %s%s, then that", "pardd if=/dev/one of=",
 	    "/dev/two");
 	is("        do this:\n"
@@ -66,7 +62,6 @@ folds_no_command(void **state)
 static void
 cuts_what_has_no_blank(void **state)
 {
-	(void)state;
 	page_wrap(&s, "", "12345678901234567890123");
 	is("        12345678901234567890\n"
 	    "        123\n");
@@ -78,7 +73,6 @@ ends_a_list_where_it_is_full(void **state)
 	struct list l;
 	int i;
 
-	(void)state;
 	s.brief = SHORT_LISTS;
 	s.width = WIDTH;
 	l = list_of(&s);
@@ -97,7 +91,6 @@ cuts_the_first_of_a_list_where_it_must(void **state)
 {
 	struct list l;
 
-	(void)state;
 	s.brief = SHORT_LISTS;
 	s.width = WIDTH;
 	l = list_of(&s);

@@ -45,7 +45,6 @@ pwrite(int fd, const void *buf, size_t n, off_t off)
 static int
 set_up(void **state)
 {
-	(void)state;
 	writes = UINT_MAX;
 	f = (struct fault){ 0 };
 	begin_disk(&disk, "disk", &viewed, SECTOR, DISK_SECTORS);
@@ -56,7 +55,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	parts_free(&t);
 	free(sign);
 	sign = NULL;
@@ -80,7 +78,6 @@ are_found_in_any_kind_of_extended_one(void **state)
 	static const unsigned types[] = { 0x05, 0x0f, 0x85 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		add_logical(&disk, 1, types[i], 1000, 3);
 		assert_int_equal(partitions(), 4);
@@ -99,7 +96,6 @@ are_found_in_any_kind_of_extended_one(void **state)
 static void
 are_found_up_to_a_link_that_is_lost(void **state)
 {
-	(void)state;
 	disk.ep.be = &probed;
 	disk.ep.is.probed = true;
 	add_row(&disk, 0, 0, 0x83, 64, 64);
@@ -117,7 +113,6 @@ are_found_up_to_a_link_that_is_lost(void **state)
 static void
 of_large_sectors_are_mended(void **state)
 {
-	(void)state;
 	end_disk(&disk);
 	begin_disk(&disk, "disk", &viewed, 4096, UINT64_C(1) << 30);
 	add_row(&disk, 0, 0, 0x83, 64, 0x20000008);
@@ -141,7 +136,6 @@ are_not_looked_for_where_none_can_be(void **state)
 	static const char *const none = "ipart=1: disk has no partitions; a "
 	    "disk or the image of one is needed";
 
-	(void)state;
 	add_row(&disk, 0, 0, 0x83, 64, 64);
 	disk.ep.geo.size = SECTOR;		/* too short */
 	assert_int_equal(partitions(), 0);
@@ -165,7 +159,6 @@ are_not_looked_for_where_none_can_be(void **state)
 static void
 are_unknown_where_the_disk_cannot_be_read(void **state)
 {
-	(void)state;
 	disk.view_err = EACCES;
 	assert_int_equal(parts_limit(&disk.ep, 1, &f), -1);
 	assert_string_equal(f.text, "disk: reading its partition table: "
@@ -191,7 +184,6 @@ limit_an_end(void **state)
 	char list[1024] = "it has 2 (bytes 512000 to 548863)";
 	size_t i;
 
-	(void)state;
 	assert_int_equal(parts_limit(&disk.ep, -1, &f), 0);
 	add_row(&disk, 0, 0, 0x83, 64, 64);
 	assert_int_equal(parts_limit(&disk.ep, 2, &f), -1);
@@ -220,7 +212,6 @@ of_a_rescue_are_those_that_were_read(void **state)
 {
 	unsigned i, failed = 0;
 
-	(void)state;
 	add_row(&target, 0, 0, 0x83, 64, 64);
 	target.ep.geo.block = 4096;
 	map_set(&map, 0, DISK_SECTORS * SECTOR, FINISHED);
@@ -254,7 +245,6 @@ of_a_rescue_are_those_that_were_read(void **state)
 static void
 have_signatures(void **state)
 {
-	(void)state;
 	add_row(&disk, 0, 0, 0x83, 64, 64);
 	add_ext2(&disk, 64 * SECTOR, 32);
 	assert_int_equal(parts_signs(&disk.ep, 0, UINT64_MAX, &sign), 2);
@@ -273,7 +263,6 @@ have_a_volume_each(void **state)
 {
 	struct volume v;
 
-	(void)state;
 	add_ext2(&disk, 64 * SECTOR, 32);
 	forgotten = 0;
 	parts_volume(&disk.ep, 64 * SECTOR, 64 * SECTOR, &v);
@@ -300,7 +289,6 @@ are_whole_or_memory_is_short(void **state)
 	unsigned i;
 	int failed;
 
-	(void)state;
 	add_logical(&disk, 1, 0x05, 1000, 18);
 	for (i = 0; i == 0 || poor_was(); i++) {
 		parts_free(&t);

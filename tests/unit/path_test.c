@@ -85,7 +85,6 @@ set_up(void **state)
 	char there[64];
 	size_t i;
 
-	(void)state;
 	strcpy(root, "/tmp/pardd-path.XXXXXX");
 	if (mkdtemp(root) == NULL)
 		return -1;
@@ -107,7 +106,6 @@ tear_down(void **state)
 	char there[64];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(there, sizeof(there), "%s/%s", root, names[i]);
 		if (rmdir(there) != 0)
@@ -132,7 +130,6 @@ among(const char *name)
 static void
 knows_what_is_below(void **state)
 {
-	(void)state;
 	assert_true(among("dev"));
 	assert_true(among("dev/shm"));
 	assert_true(among("dev/shm/deep"));
@@ -146,7 +143,6 @@ takes_what_it_does_not_know(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	for (i = 2; i < 10; i++) {	/* the first is of the directory */
 		failing = i;
 		assert_true(among("dev/shm/deep"));
@@ -157,7 +153,6 @@ takes_what_it_does_not_know(void **state)
 static void
 takes_all_of_a_file_system(void **state)
 {
-	(void)state;
 	apart = true;
 	assert_true(among("device"));
 }
@@ -168,7 +163,6 @@ tells_what_is_missing(void **state)
 {
 	struct fault f;
 
-	(void)state;
 	assert_int_equal(path_for_new("/nowhere/at/all", "it", &f), -1);
 	assert_int_equal(f.status, 50 + ENOENT);
 	assert_string_equal(f.text, "it: there is no directory /nowhere");

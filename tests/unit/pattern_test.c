@@ -36,7 +36,6 @@ dead_head(void **state)
 	struct pattern p;
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < 8; i++)
 		run(&map, 20 + i * 100, 25);
 	run(&map, 1000, 2);
@@ -55,7 +54,6 @@ shorter_tracks(void **state)
 	struct pattern p;
 	uint64_t at, len = 16;
 
-	(void)state;
 	for (at = 10; len > 8; at += 4 * len, len--)
 		run(&map, at, len);
 	assert_true(pattern_find(&map, &p));
@@ -70,7 +68,6 @@ two_are_none(void **state)
 	struct map map = fresh();
 	struct pattern p;
 
-	(void)state;
 	assert_false(pattern_find(&map, &p));
 	run(&map, 100, 20);
 	run(&map, 300, 20);
@@ -88,7 +85,6 @@ three_are_some(void **state)
 	struct map map = fresh();
 	struct pattern p;
 
-	(void)state;
 	run(&map, 100, 20);
 	run(&map, 300, 20);
 	run(&map, 500, 20);
@@ -111,7 +107,6 @@ short_runs_are_none(void **state)
 	struct pattern p;
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < 100; i++)
 		assert_int_equal(map_set(&map, (uint64_t)i * 10 * MIB, MIB / 2,
 		    UNTRIMMED), 0);

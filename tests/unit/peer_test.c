@@ -128,7 +128,6 @@ is_found_on_this_machine(void **state)
 	struct pair p;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		if (!join(&p, row[i].family, row[i].serves)) {
 			assert_int_not_equal(i, 0);	/* without IPv6 */
@@ -151,7 +150,6 @@ is_not_known(void **state)
 	unsigned long got;
 	int fd[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
 	assert_false(peer_address(fd[0], text, sizeof(text)));
 	assert_string_equal(text, "");
@@ -192,7 +190,6 @@ is_told_by_the_kernel(void **state)
 {
 	int fd[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
 	begin_answer(SOCK_DIAG_BY_FAMILY);
 	answer(UNIX_DIAG_NAME, 8, 7);
@@ -230,7 +227,6 @@ is_not_known_without_a_list(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	if (!join(&p, AF_INET, AF_INET))
 		return;
 	kernel.unlisted = true;

@@ -122,7 +122,6 @@ set_up(void **state)
 {
 	size_t i;
 
-	(void)state;
 	memset(&end, 0, sizeof(end));
 	for (i = 0; i < LENGTH; i++)
 		from[i] = (unsigned char)(i % SECTOR == 0 ?
@@ -141,7 +140,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	end_disk(&disk);
 	end_disk(&target);
 	return 0;
@@ -217,7 +215,6 @@ is_lost_block_by_block(void **state)
 	static const uint64_t hints[] = { 0, 0, 50, 400, 1 };
 	unsigned how;
 
-	(void)state;
 	for (how = 0; how < 10; how++) {
 		memset(end.bad, 0, sizeof(end.bad));
 		lose(3, 1, 255);
@@ -245,7 +242,6 @@ is_lost_block_by_block(void **state)
 static void
 is_read_in_few_parts_beside_a_bad_block(void **state)
 {
-	(void)state;
 	lose(3, 1, 255);
 	end.silent = true;
 	o.coe = 1;
@@ -267,7 +263,6 @@ is_read_in_few_parts_beside_a_bad_block(void **state)
 static void
 is_tried_again(void **state)
 {
-	(void)state;
 	lose(70, 1, 8);
 	o.retries = 10;
 	copy();
@@ -291,7 +286,6 @@ is_written_again(void **state)
 	struct io io;
 	int stopped;
 
-	(void)state;
 	o.retries = 5;
 	for (stopped = 0; stopped < 2; stopped++) {
 		struct worker *w = begin();
@@ -314,7 +308,6 @@ is_as_it_was_when_the_run_ends(void **state)
 	unsigned at, coe;
 	size_t k;
 
-	(void)state;
 	for (k = 0; k < 3; k++)
 		for (at = 1; at < 40; at++)
 			for (coe = 0; coe < 2; coe++) {
@@ -347,7 +340,6 @@ ends_in_order(void **state)
 {
 	unsigned cut;
 
-	(void)state;
 	target.ep.is.streamed = true;
 	target.ep.geo.io_align = 1;
 	for (cut = 0; cut < 2; cut++) {
@@ -376,7 +368,6 @@ has_its_digests(void **state)
 	struct worker *w;
 	struct check c;
 
-	(void)state;
 	assert_int_equal(digest_table_init(&digests, 0, SECTOR, 0, NULL), 0);
 	assert_int_equal(digest_table_init(&ranges.noted, LENGTH, CHUNK, 0,
 	    NULL), 0);
@@ -400,7 +391,6 @@ is_whole_or_memory_is_short(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	lose(3, 1, 255);
 	lose(100, 5, 255);
 	o.coe = 1;
@@ -425,7 +415,6 @@ has_holes(void **state)
 	static const int errs[] = { 0, EOPNOTSUPP, EIO };
 	unsigned device, i, k, empty;
 
-	(void)state;
 	p.holes = true;
 	end.data = 128 * SECTOR;
 	end.hole = 256 * SECTOR;
@@ -456,7 +445,6 @@ has_holes(void **state)
 static void
 has_zeros_of_whole_pages(void **state)
 {
-	(void)state;
 	p.holes = true;
 	target.ep.is.zeroes = true;
 	end.data = 133 * SECTOR;
@@ -476,7 +464,6 @@ has_holes_when_the_run_ends(void **state)
 {
 	unsigned at, device;
 
-	(void)state;
 	p.holes = true;
 	end.data = 128 * SECTOR;
 	end.hole = 256 * SECTOR;
@@ -521,7 +508,6 @@ is_cleared(void **state)
 	struct worker *w;
 	unsigned i, k;
 
-	(void)state;
 	for (i = 0; i < 3; i++)
 		for (k = 0; k < 5; k++) {
 			target.ep.is.device = k % 2 == 1;
@@ -589,7 +575,6 @@ is_sparse(void **state)
 	static const int errs[] = { 0, EOPNOTSUPP, EIO };
 	unsigned i, device;
 
-	(void)state;
 	memset(from + 20 * SECTOR, 0, 30 * SECTOR);
 	memset(from + 128 * SECTOR, 0, 130 * SECTOR);
 	p.store = STORE_SPARSE;

@@ -96,7 +96,6 @@ make(void)
 static int
 begin(void **state)
 {
-	(void)state;
 	make();
 	return 0;
 }
@@ -136,7 +135,6 @@ refuses_what_cannot_be_addressed(void **state)
 {
 	const struct layout l = { .all = true, .off = 512, .length = EIB };
 
-	(void)state;
 	src.lim.base = MIB;
 	assert_int_equal(plan(NULL, "skip=36028797018963967", none),
 	    STATUS_USAGE);
@@ -177,7 +175,6 @@ finds_what_a_manifest_covers(void **state)
 	const struct layout l = { .all = true, .off = 512, .length = 1024,
 		.chunk = 4096 };
 
-	(void)state;
 	assert_int_equal(plan(&l, "check=1", "manifest=m", none), 0);
 	assert_int_equal(p.src_off, 512);
 	assert_int_equal(p.length, 1024);
@@ -197,7 +194,6 @@ finds_what_a_manifest_covers(void **state)
 static void
 wants_one_block_size(void **state)
 {
-	(void)state;
 	assert_int_equal(plan(NULL, "ibs=4096", none), STATUS_USAGE);
 	says("which is 512 here; write bs=4096 alone");
 	assert_int_equal(plan(NULL, "obs=8192", none), STATUS_USAGE);
@@ -222,7 +218,6 @@ chooses_transfers(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		dst.geo.io_opt = row[i].stripe;
 		dst.geo.io_max = row[i].most;
@@ -235,7 +230,6 @@ chooses_transfers(void **state)
 static void
 refuses_transfers_that_are_too_large(void **state)
 {
-	(void)state;
 	assert_int_equal(plan(NULL, "bpt=2097152", none), 0);
 	assert_int_equal(p.chunk, 1 << 30);
 	assert_int_equal(plan(NULL, "bpt=2097153", none), STATUS_USAGE);
@@ -251,7 +245,6 @@ refuses_transfers_that_are_too_large(void **state)
 static void
 claims_pages_where_writes_wait(void **state)
 {
-	(void)state;
 	assert_int_equal(plan(NULL, "oflag=dsync", "bpt=1", none), 0);
 	assert_int_equal(p.claim, 4096);
 	assert_int_equal(p.chunk, 512);
@@ -280,7 +273,6 @@ claims_pages_where_writes_wait(void **state)
 static void
 limits_digests(void **state)
 {
-	(void)state;
 	src.geo.size = INT64_C(1) << 45;
 	assert_int_equal(plan(NULL, "verify=1", none), 0);
 	assert_int_equal(p.chunk, 8 * MIB);
@@ -307,7 +299,6 @@ knows_what_takes_a_moment(void **state)
 		"oflag=sparing", "map=m", "compare=1", "manifest=m" };
 	size_t i;
 
-	(void)state;
 	src.geo.size = 4096;
 	src.is.memory = dst.is.memory = true;
 	assert_int_equal(plan(NULL, none), 0);
@@ -330,7 +321,6 @@ knows_what_takes_a_moment(void **state)
 static void
 chooses_queues(void **state)
 {
-	(void)state;
 	src.is.past_cache = true;
 	assert_int_equal(plan(NULL, "engine=async", none), 0);
 	assert_int_equal(p.queues, 1);
@@ -390,7 +380,6 @@ has_zones(const char *operand, unsigned zones, uint64_t claim, uint64_t phase)
 static void
 claims_zones(void **state)
 {
-	(void)state;
 	make_zoned();
 	has_zones("seek=0", 3, ZONE, 0);
 	has_zones("seek=256", 3, ZONE, MIB);
@@ -410,7 +399,6 @@ claims_zones(void **state)
 static void
 claims_no_zones_where_the_source_rotates(void **state)
 {
-	(void)state;
 	make_zoned();
 	src.be = &a_disk;
 	has_zones("seek=0", 3, ZONE, 0);
@@ -431,7 +419,6 @@ claims_no_zones_where_the_source_rotates(void **state)
 static void
 knows_what_fits(void **state)
 {
-	(void)state;
 	dst.fs = (struct statfs){ .f_type = EXT4_SUPER_MAGIC, .f_bsize = 4096,
 		.f_blocks = 2000, .f_bfree = 1500, .f_bavail = 1000 };
 	assert_int_equal(plan(NULL, none), 0);
@@ -457,7 +444,6 @@ knows_what_fits(void **state)
 static void
 knows_what_fits_now(void **state)
 {
-	(void)state;
 	dst.fs = (struct statfs){ .f_type = EXT4_SUPER_MAGIC, .f_bsize = 4096,
 		.f_frsize = 1024, .f_blocks = 20000, .f_bfree = 10240,
 		.f_bavail = 9216 };
@@ -507,7 +493,6 @@ objects_to_what_leads_beyond(void **state)
 	const struct layout l = { .all = true, .length = 20 * MIB,
 		.chunk = MIB };
 
-	(void)state;
 	objects("skip=20480", NULL);
 	objects("skip=20481", "skip= leads to byte 10486272, past the end of "
 	    "from at 10485760; for bytes: skip=20481B");
@@ -537,7 +522,6 @@ objects_to_what_leads_beyond(void **state)
 static void
 objects_to_a_comparison_beyond_the_other(void **state)
 {
-	(void)state;
 	dst.geo.size = MIB;
 	objects("compare=1", NULL);
 	assert_int_equal(plan(NULL, "compare=1", "seek=2049", none), 0);
@@ -561,7 +545,6 @@ objects_to_a_comparison_beyond_the_other(void **state)
 static void
 objects_to_an_empty_device(void **state)
 {
-	(void)state;
 	src.geo.size = 0;
 	objects("bs=512", NULL);		/* a file may be empty */
 	src.is.device = true;
@@ -577,7 +560,6 @@ objects_to_an_empty_device(void **state)
 static void
 objects_to_a_map_of_a_stream(void **state)
 {
-	(void)state;
 	objects("map=m", NULL);
 	dst.is.streamed = true;
 	objects("map=m", "to is read or written in order: map= cannot be");
@@ -591,7 +573,6 @@ objects_to_a_map_of_a_stream(void **state)
 static void
 objects_to_a_terminal(void **state)
 {
-	(void)state;
 	dst.is.inherited = dst.is.device = true;
 	dst.be = &a_disk;
 	objects("bs=512", NULL);		/* of=to */
@@ -608,7 +589,6 @@ objects_to_a_terminal(void **state)
 static void
 objects_where_blocks_cannot_be_shared(void **state)
 {
-	(void)state;
 	objects("reflink=always", "from and to are not both files");
 	src.is.shares = true;
 	objects("reflink=always", "from and to are not both files");
@@ -626,7 +606,6 @@ objects_where_blocks_cannot_be_shared(void **state)
 static void
 objects_to_a_disk_that_cannot_be_known_again(void **state)
 {
-	(void)state;
 	assert_int_equal(plan(NULL, "map=m", "wait=5", none), 0);
 	assert_int_equal(safety_check(&p, &f), -1);
 	says("wait=: from has no serial number or WWN");
@@ -655,7 +634,6 @@ objects_to_what_cannot_be_read_back(void **state)
 		(int (*)(const struct endpoint *, struct endpoint *,
 		struct fault *))1 };	/* it is not called yet */
 
-	(void)state;
 	objects("verify=1", "to");
 	dst.is.absent = true;
 	dst.geo.size = -1;

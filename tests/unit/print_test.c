@@ -138,7 +138,6 @@ close(int fd)
 static int
 set_up(void **state)
 {
-	(void)state;
 	memset(&err, 0, sizeof(err));
 	return 0;
 }
@@ -153,7 +152,6 @@ said(const char *text)
 static void
 writes_all(void **state)
 {
-	(void)state;
 	err.result[0] = -EINTR;
 	err.result[1] = 3;
 	err.result[2] = -EAGAIN;
@@ -165,7 +163,6 @@ writes_all(void **state)
 static void
 gives_up(void **state)
 {
-	(void)state;
 	err.result[0] = 2;
 	err.result[1] = -EPIPE;
 	print(stderr, "nobody reads");
@@ -177,7 +174,6 @@ gives_up(void **state)
 static void
 waits_for_room(void **state)
 {
-	(void)state;
 	err.full = 3;
 	assert_false(print_room());
 	print(stderr, "later");
@@ -192,7 +188,6 @@ answers_a_signal(void **state)
 {
 	sigset_t set;
 
-	(void)state;
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGUSR1);
@@ -215,7 +210,6 @@ prints_long_lines(void **state)
 {
 	static char word[LONG + 1];
 
-	(void)state;
 	memset(word, 1, LONG);
 	print_alarm(stderr, true, "pardd: %s", word);
 	assert_int_equal(err.n, strlen(PRINT_RED "pardd:" PRINT_PLAIN " ") +
@@ -244,7 +238,6 @@ folded(unsigned short columns, const char *text)
 static void
 folds_before_a_word_or_a_command(void **state)
 {
-	(void)state;
 	folded(129, "pardd: note: a, b is larger, so its backup is not at the "
 	    "end; to move it there: sfdisk --relocate gpt-bak-std "
 	    "'/dev/x; y'; or\nnone\n");
@@ -283,7 +276,6 @@ coloured(const char *no, const char *term, bool terminal)
 static void
 knows_a_terminal(void **state)
 {
-	(void)state;
 	assert_true(coloured(NULL, "xterm", true));
 	assert_true(coloured("", "xterm", true));
 	assert_false(coloured("1", "xterm", true));
@@ -301,7 +293,6 @@ knows_a_terminal(void **state)
 static void
 holds(void **state)
 {
-	(void)state;
 	open_ones = 1 + 2;
 	assert_int_equal(print_hold(), 100);
 	assert_int_equal(open_ones, 1);

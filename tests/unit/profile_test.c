@@ -113,7 +113,6 @@ buckets_have_no_gaps(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	assert_int_equal(gauge_bucket(0), 0);
 	for (i = 4; i < PROFILE_BUCKETS; i++) {
 		double from = (double)gauge_bucket(i);
@@ -289,7 +288,6 @@ few_have_percentiles(void **state)
 static void
 no_time_has_no_rate(void **state)
 {
-	(void)state;
 	assert_true(profile_rate(1000, 0) <= 0);
 	assert_int_equal((int)profile_rate(1000, 500000000), 2000);
 }

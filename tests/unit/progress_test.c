@@ -91,7 +91,6 @@ begin(void **state)
 {
 	static const struct tally none;
 
-	(void)state;
 	o = (struct opts){ .progress = -1 };
 	p = (struct plan){ .opts = &o, .src = &src, .dst = &dst, .targets = 1,
 		.bounded = true, .length = 4 * GB };
@@ -105,7 +104,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	map_free(&map);
 	return 0;
 }
@@ -225,7 +223,6 @@ names_what_fits(void **state)
 	struct endpoint longest = { .name = "/dev/abcdefghijklmnopqrstuvwxyz" };
 	struct tally t = { .passed = GB, .seconds = 10 };
 
-	(void)state;
 	p.bounded = false;		/* no per cent, no time left */
 	p.src = &longer;
 	assert_string_equal(SAID(progress_draw(&pr, &map, &t)), "sda to "
@@ -263,7 +260,6 @@ prints_lines_where_asked(void **state)
 	struct tally t = { .passed = GB, .whole = 4 * GB, .seconds = 104 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		o.status = row[i].status;
 		o.progress = (int)row[i].progress;
@@ -296,7 +292,6 @@ draws_the_map_below(void **state)
 	struct tally t = { .passed = GB, .whole = 4 * GB, .seconds = 10 };
 	struct seg s;
 
-	(void)state;
 	o.status = SHOW_MAP;
 	screen.columns = 9;
 	assert_int_equal(map_claim(&map, &s), 1);

@@ -80,7 +80,6 @@ set_up(void **state)
 {
 	size_t i;
 
-	(void)state;
 	f = (struct fault){ 0 };
 	memset(&changed, 0, sizeof(changed));
 	begin_disk(&disk, "disk", &source, SECTOR, DISK_SECTORS);
@@ -106,7 +105,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	r.base.serial[0] = r.base.serial[1] = NULL;
 	ranges_close(&r);
 	map_free(&job.map);
@@ -139,7 +137,6 @@ objection(void)
 static void
 fit(void **state)
 {
-	(void)state;
 	assert_string_equal(objection(), "");
 	r.base.serial[1] = serial;
 	assert_string_equal(objection(), "");	/* that of the disk is unknown */
@@ -189,7 +186,6 @@ fit_blocks(void **state)
 	char not[128];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		disk.ep.geo.block = rows[i].from;
 		target.ep.geo.block = rows[i].to;
@@ -211,7 +207,6 @@ are_trusted(void **state)
 {
 	size_t i;
 
-	(void)state;
 	memset(buf, 'x', CHUNK);
 	for (i = 0; i < CHUNKS; i++)
 		fill(&target, i * CHUNK, buf, CHUNK);
@@ -241,7 +236,6 @@ tell_what_has_not_changed(void **state)
 {
 	struct seg s;
 
-	(void)state;
 	r.passes = true;
 	changed.from = 3 * CHUNK + 1;
 	changed.to = 3 * CHUNK + 2;
@@ -282,7 +276,6 @@ tell_what_has_not_changed(void **state)
 static void
 tell_it_of_a_last_range(void **state)
 {
-	(void)state;
 	r.passes = true;
 	p.length -= 100;
 	make_base(CHUNK, 0);
@@ -305,7 +298,6 @@ tell_it_of_a_last_range(void **state)
 static void
 keep_the_kind_of_digest(void **state)
 {
-	(void)state;
 	r.passes = r.notes = true;
 	o.manifest = "/tmp/pardd-ranges.manifest";
 	o.manifesthash = HASH_SHA256;
@@ -323,7 +315,6 @@ are_held_against_what_is_read(void **state)
 	bool spare;
 	unsigned i;
 
-	(void)state;
 	r.spares = false;
 	r.checks = true;
 	o.manifest = o.base;
@@ -378,7 +369,6 @@ are_of_another_disk(void **state)
 {
 	char other[] = "B";
 
-	(void)state;
 	assert_false(ranges_of_another(&p));
 	p.ranges = &r;
 	assert_false(ranges_of_another(&p));
@@ -411,7 +401,6 @@ are_whole_or_memory_is_short(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	r.passes = r.notes = true;
 	o.manifest = "/tmp/pardd-ranges.manifest";
 	changed.from = CHUNK;
@@ -444,7 +433,6 @@ a_map_is_trusted(void **state)
 	struct agreed a;
 	atomic_bool stop = false;
 
-	(void)state;
 	o.map = "map";
 	assert_int_equal(trust_map(&p, &job.map, 0, &stop, &a, &f), 0);
 	assert_int_equal(a.n, 0);		/* nothing is finished */

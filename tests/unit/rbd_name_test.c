@@ -12,7 +12,6 @@ has_parts(void **state)
 {
 	struct rbd_name n;
 
-	(void)state;
 	assert_null(rbd_name_parse(&n, "rbd:p/i"));
 	assert_string_equal(n.pool, "p");
 	assert_string_equal(n.image, "i");
@@ -37,7 +36,6 @@ has_what_a_backslash_protects(void **state)
 {
 	struct rbd_name n;
 
-	(void)state;
 	assert_null(rbd_name_parse(&n, "rbd:p\\:q/i\\@j\\/k@s\\\\:a=1\\:2"));
 	assert_string_equal(n.pool, "p:q");
 	assert_string_equal(n.image, "i@j/k");
@@ -61,7 +59,6 @@ refuses_the_rest(void **state)
 	struct rbd_name n;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_non_null(rbd_name_parse(&n, names[i]));
 	for (i = 0; i < RBD_OPTIONS_MOST; i++)

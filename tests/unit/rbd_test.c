@@ -378,7 +378,6 @@ set_up(void **state)
 {
 	size_t i;
 
-	(void)state;
 	memset(&ceph, 0, sizeof(ceph));
 	for (i = 0; i < SIZE; i++)
 		ceph.bytes[i] = (unsigned char)(i * 7 + i / 512);
@@ -399,7 +398,6 @@ all_closed(void)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	return !all_closed();
 }
 
@@ -472,7 +470,6 @@ says_what_failed(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	o.input = "rbd:p/n/i@s:conf=/c:a=1:b=2";
 	o.since = "t";
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -504,7 +501,6 @@ says_what_failed(void **state)
 static void
 does_without_a_configuration_if_none_is_named(void **state)
 {
-	(void)state;
 	denied("conf", ENOENT);
 	opened(SOURCE);
 	assert_true(ceph.read_only);
@@ -521,7 +517,6 @@ needs_memory(void **state)
 {
 	unsigned n;
 
-	(void)state;
 	for (n = 0; ; n++) {
 		poor_after(n);
 		if (open_end(TARGET) == 0)
@@ -577,7 +572,6 @@ writes_no_image_onto_itself(void **state)
 	struct rbd_image *image;
 	size_t i;
 
-	(void)state;
 	opened(TARGET);
 	has_other_source("rbd:p/i");
 	may_write(0, 0, 512, 0, STATUS_REFUSED);
@@ -624,7 +618,6 @@ traits(const char *text)
 static void
 writes_no_image_that_is_in_use(void **state)
 {
-	(void)state;
 	other = (struct endpoint){ .be = &null_backend };
 	opened(TARGET);
 	traits("cluster the-cluster, image 1234");
@@ -659,7 +652,6 @@ locks(int err, int failed)
 static void
 locks_it_if_it_can_be_locked(void **state)
 {
-	(void)state;
 	opened(TARGET);
 	locks(0, 0);
 	locks(EINVAL, 0);			/* it has no lock */
@@ -705,7 +697,6 @@ moves_bytes_either_way(void **state)
 {
 	int lasting;
 
-	(void)state;
 	for (lasting = 0; lasting < 2; lasting++) {
 		begin(SOURCE);
 		memset(buf, 0, SIZE);
@@ -745,7 +736,6 @@ fails(const char *call, int err, ssize_t result, int ends_so, const char *why)
 static void
 says_why_a_request_failed(void **state)
 {
-	(void)state;
 	fails("completion", ENOMEM, 0, ENOMEM, "Cannot allocate memory, says "
 	    "the cluster");
 	fails("read", EPERM, 0, EPERM, "Operation not permitted, says the "
@@ -766,7 +756,6 @@ says_of_all_why_it_is_lost(void **state)
 {
 	struct extent x;
 
-	(void)state;
 	begin(TARGET);
 	ceph.result = -ESHUTDOWN;
 	transfer(OP_WRITE, 0, 512, false, ENODEV, 0);
@@ -788,7 +777,6 @@ leaves_a_request_that_does_not_end(void **state)
 	struct rbd_image *image;
 	struct extent x;
 
-	(void)state;
 	begin(TARGET);
 	image = end.priv;
 	ceph.silent = true;
@@ -846,7 +834,6 @@ tells_of_holes(void **state)
 	static const struct part none = { 8192, 4096, 0 };
 	struct extent x;
 
-	(void)state;
 	opened(SOURCE);
 	parts(some, 4);
 	is_at(0, 4096, true);
@@ -883,7 +870,6 @@ believes_no_extents_that_are_not_in_order(void **state)
 	struct extent x;
 	size_t i;
 
-	(void)state;
 	opened(SOURCE);
 	for (i = 0; i < 3; i++) {
 		parts(wrong[i], 2);
@@ -915,7 +901,6 @@ flushes(int err, int status, const char *says)
 static void
 says_what_was_not_flushed(void **state)
 {
-	(void)state;
 	opened(TARGET);
 	flushes(0, 0, "");
 	flushes(EIO, STATUS_NOT_FLUSHED, "Input/output error, says the cluster");
@@ -926,7 +911,6 @@ says_what_was_not_flushed(void **state)
 static void
 is_read_back(void **state)
 {
-	(void)state;
 	opened(TARGET);
 	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
 	assert_int_equal(lane_attach(&lane, &back, 0, -1), 0);

@@ -210,7 +210,6 @@ set_up(void **state)
 {
 	size_t i;
 
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	view_error = 0;
 	free_fd = next_fd();
@@ -226,14 +225,12 @@ make_file(void **state)
 {
 	int fd = mkstemp(name);
 
-	(void)state;
 	return fd < 0 || close(fd) != 0;
 }
 
 static int
 remove_file(void **state)
 {
-	(void)state;
 	return unlink(name);
 }
 
@@ -277,7 +274,6 @@ refused(int status, const char *words)
 static void
 reads_memory_as_it_is(void **state)
 {
-	(void)state;
 	kernel.memory = true;
 	kernel.cached = 11;
 	assert_true(reads_all());
@@ -289,7 +285,6 @@ reads_memory_as_it_is(void **state)
 static void
 reads_past_the_cache(void **state)
 {
-	(void)state;
 	kernel.busy = 2;
 	assert_true(reads_all());
 	assert_true(back.geo.io_align >= PAGE);
@@ -304,7 +299,6 @@ reads_past_the_cache(void **state)
 static void
 reads_whole_units(void **state)
 {
-	(void)state;
 #ifdef STATX_DIOALIGN
 	kernel.align = 512;
 	assert_true(reads_all());
@@ -336,7 +330,6 @@ reads_whole_units(void **state)
 static void
 proves_it_where_it_cannot(void **state)
 {
-	(void)state;
 	kernel.no_direct = EINVAL;
 	assert_true(reads_all());
 	assert_int_equal(kernel.dropped, 1);
@@ -351,7 +344,6 @@ proves_it_where_it_cannot(void **state)
 static void
 believes_no_cached_page(void **state)
 {
-	(void)state;
 	kernel.no_direct = EINVAL;
 	kernel.cached = 1;
 	assert_false(reads_all());
@@ -377,7 +369,6 @@ believes_no_cached_page(void **state)
 static void
 refuses_what_nobody_can_tell(void **state)
 {
-	(void)state;
 	kernel.no_direct = EINVAL;
 	kernel.cached = -1;
 	kernel.resident = -1;
@@ -392,7 +383,6 @@ refuses_what_nobody_can_tell(void **state)
 static void
 proves_it_where_reads_are_refused(void **state)
 {
-	(void)state;
 	kernel.refuses = true;
 	assert_true(reads_all());
 	assert_int_equal(kernel.dropped, 2);
@@ -412,7 +402,6 @@ proves_it_where_reads_are_refused(void **state)
 static void
 tells_an_error(void **state)
 {
-	(void)state;
 	kernel.error = EIO;
 	assert_false(reads_all());
 	assert_int_equal(io.err, EIO);

@@ -161,7 +161,6 @@ waits_in_vain(const char *why)
 static void
 waits_for_that_disk_only(void **state)
 {
-	(void)state;
 	reattach_begin(&a, &p);
 	assert_int_equal(a.node, NODE_BLOCK);
 	assert_string_equal(a.was.serial, "S1");
@@ -184,7 +183,6 @@ waits_for_that_disk_only(void **state)
 static void
 waits_for_that_partition_only(void **state)
 {
-	(void)state;
 	add_part("ata1", "sda", SDA, 1, 100, 200);
 	set_end(SDA + 1);
 	reattach_begin(&a, &p);
@@ -211,7 +209,6 @@ waits_for_that_partition_only(void **state)
 static void
 waits_for_that_kind_of_node(void **state)
 {
-	(void)state;
 	has("/sys/block/sda/device/scsi_generic/sg0/dev", "21:0\n");
 	has("/sys/dev/char/21:0/device/block/sda/dev", "8:0\n");
 	add_node("sg0", makedev(21, 0), 0)->character = true;
@@ -242,7 +239,6 @@ opens_again_what_is_elsewhere(void **state)
 {
 	struct endpoint src;
 
-	(void)state;
 	begin_elsewhere(&src);
 	assert_string_equal(waiting(), "pardd: it: gone\npardd: the map is saved; waiting "
 	    "up to 2 seconds for the disk to come back\npardd: it is back as "
@@ -285,7 +281,6 @@ leaves_what_does_not_answer(void **state)
 {
 	struct endpoint src;
 
-	(void)state;
 	begin_elsewhere(&src);
 	hangs_with = SIGTERM;
 	waiting();
@@ -307,7 +302,6 @@ leaves_what_does_not_answer(void **state)
 static void
 waits_longer_where_something_was_read(void **state)
 {
-	(void)state;
 	reattach_begin(&a, &p);
 	lacks("/sys/block/sda/serial");
 	waits_in_vain_still("");
@@ -324,7 +318,6 @@ waits_longer_where_something_was_read(void **state)
 static void
 answers_signals_meanwhile(void **state)
 {
-	(void)state;
 	reattach_begin(&a, &p);
 	has("/sys/block/sda/serial", "S3\n");
 	signal_came(SIGUSR1);
@@ -382,7 +375,6 @@ runs(const char *words)
 static void
 a_command_knows_what_has_gone(void **state)
 {
-	(void)state;
 	assert_int_equal(setenv("PARDD_SERIAL", "old", 1), 0);
 	assert_int_equal(setenv("PARDD_POSITION", "old", 1), 0);
 	reattach_begin(&a, &p);
@@ -407,7 +399,6 @@ a_command_ignores_and_blocks_no_signal(void **state)
 	const char *text;
 	size_t i;
 
-	(void)state;
 	reattach_begin(&a, &p);
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGUSR2);
@@ -444,7 +435,6 @@ tells_how_a_command_ended(void **state)
 {
 	char text[64];
 
-	(void)state;
 	reattach_begin(&a, &p);
 	assert_string_equal(ends("exit 0"), "");
 	assert_string_equal(ends("exit 3"), "ongone=: ended with status 3");
@@ -462,7 +452,6 @@ ends_a_command_however_it_takes_that(void **state)
 	pid_t group;
 	size_t i;
 
-	(void)state;
 	reattach_begin(&a, &p);
 	for (i = 0; i < 2; i++) {
 		o.ongone = commands[i];
@@ -485,7 +474,6 @@ tells_that_it_cannot_be_started(void **state)
 	struct ongone g;
 	size_t i;
 
-	(void)state;
 	reattach_begin(&a, &p);
 	o.ongone = "exit 0";
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -507,7 +495,6 @@ tells_each_lack_of_memory(void **state)
 	unsigned n, told_of = 0;
 	bool refused = true;
 
-	(void)state;
 	reattach_begin(&a, &p);
 	o.ongone = "exit 0";
 	for (n = 0; refused; n++) {
@@ -531,7 +518,6 @@ tells_each_lack_of_memory(void **state)
 static void
 waits_for_the_command_first(void **state)
 {
-	(void)state;
 	reattach_begin(&a, &p);
 	has("/sys/block/sda/serial", "S3\n");
 	o.ongone = "exit 3";

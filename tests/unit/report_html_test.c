@@ -47,7 +47,6 @@ static char *argv[] = { (char []){ "pardd" }, (char []){ "if=a b" },
 static int
 begin(void **state)
 {
-	(void)state;
 	nameless = false;
 	o = (struct opts){ .argc = 6, .argv = argv };
 	src = (struct endpoint){ .name = "/dev/sda", .kind = END_BLOCK,
@@ -69,7 +68,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	map_free(&target.differ);
 	free(text);
 	text = NULL;
@@ -141,7 +139,6 @@ count(const char *what)
 static void
 tells_how_the_run_stands(void **state)
 {
-	(void)state;
 	d.total.finished = 1024;
 	d.seconds = 1.5;
 	make();
@@ -175,7 +172,6 @@ tells_how_the_run_stands(void **state)
 static void
 tells_what_is_known_of_a_disk(void **state)
 {
-	(void)state;
 	d.is_disk[0] = d.is_disk[1] = true;
 	d.disk[0] = (struct disk){ .transport = "usb", .removable = true,
 		.physical = 4096, .partition = 2, .whole_name = "sda" };
@@ -235,7 +231,6 @@ lists_what_could_not_be_read(void **state)
 	    "<tr><td class=\"n\">1512</td><td class=\"n\">2023</td><td "
 	    "class=\"n\">512</td><td>failed, not trimmed</td></tr>\n</table>";
 
-	(void)state;
 	make();
 	lacks("Unreadable ranges");
 	of_all_statuses();
@@ -254,7 +249,6 @@ lists_no_more_than_can_be_read(void **state)
 	static struct seg many[MANY];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < MANY; i++)
 		many[i] = (struct seg){ .off = i, .len = 1,
 			.status = i % 2 == 0 ? BAD : FINISHED };
@@ -284,7 +278,6 @@ draws_each_status(void **state)
 	char path[64];
 	size_t i;
 
-	(void)state;
 	of_all_statuses();
 	make();
 	for (i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
@@ -313,7 +306,6 @@ lists_what_differs(void **state)
 {
 	uint64_t i;
 
-	(void)state;
 	d.out = &out;
 	make();
 	lacks("Ranges that differ");
@@ -350,7 +342,6 @@ draws_and_lists_partitions(void **state)
 		{ .number = 5, .off = 4000, .len = 3000 },
 	};
 
-	(void)state;
 	of_all_statuses();
 	d.volumes = (struct volumes){ .table = "gpt", .row = row, .n = 5 };
 	make();
@@ -401,7 +392,6 @@ tells_what_is_used(void **state)
 	};
 	const struct used used = { .fs = fs, .n = 2 };
 
-	(void)state;
 	make();
 	lacks("What file systems use");
 	p.used = &used;
@@ -423,7 +413,6 @@ tells_which_files_are_hit(void **state)
 		    .loss = { .known = true, .free = 1024 } },
 	};
 
-	(void)state;
 	make();
 	lacks("Affected files");
 	d.out = &out;
@@ -461,7 +450,6 @@ tells_which_files_are_hit_without_a_command(void **state)
 		.type = "vfat", .files = { .known = true, .name = names,
 		.n = 1 } };
 
-	(void)state;
 	d.out = &out;
 	out.damage = (struct damage){ .area = &area, .n = 1 };
 	make();
@@ -491,7 +479,6 @@ tells_digests(void **state)
 	struct hash *h;
 	struct fault f;
 
-	(void)state;
 	d.out = &out;
 	o.hash = a->bit | algorithm_named("xxh128", 6)->bit;
 	o.expect = "sha256:" EMPTY;
@@ -536,7 +523,6 @@ tells_digests(void **state)
 static void
 draws_no_progress_where_none_is(void **state)
 {
-	(void)state;
 	d.samples = 1;
 	make();
 	lacks("<h2>Progress</h2>");
@@ -576,7 +562,6 @@ goes_on_with_earlier_samples(void **state)
 	char *at;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		d.samples = 3;
 		d.sample[0] = (struct sample){ 1, 0, 0, 0 };

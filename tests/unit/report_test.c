@@ -46,7 +46,6 @@ draws_the_border_of_each_run(void **state)
 		    { 2, 10, 500, 0 }, { 2, 30, 700, 100 },
 		    { 2, 40, 1000, 0 } } };
 
-	(void)state;
 	draw(&d);
 	assert_int_equal(count("<path stroke=\"#888\""), 1);
 	assert_int_equal(count(", 2 runs<"), 1);
@@ -71,7 +70,6 @@ makes_remarks_in_order(void **state)
 		.bs = 512, .found = &found };
 	char said[300];
 
-	(void)state;
 	assert_true(report_remark(&p, 0, said, sizeof(said)));
 	assert_string_equal(said, "partition 3 of src ends beyond the copy; "
 	    "count=4 copies all");

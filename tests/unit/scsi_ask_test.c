@@ -96,7 +96,6 @@ static struct fault f;
 static int
 set_up(void **state)
 {
-	(void)state;
 	memset(&disk, 0, sizeof(disk));
 	disk.last = 999;
 	disk.block = 512;
@@ -125,7 +124,6 @@ asked(void)
 static void
 knows_a_disk(void **state)
 {
-	(void)state;
 	asked();
 	assert_int_equal(d.most, 128);
 	assert_int_equal(d.same_most, 4096);
@@ -136,7 +134,6 @@ knows_a_disk(void **state)
 static void
 asks_disks_alone_for_their_limits(void **state)
 {
-	(void)state;
 	disk.type = PDT_ZBC;
 	asked();
 	assert_int_equal(d.most, 128);
@@ -152,7 +149,6 @@ asks_disks_alone_for_their_limits(void **state)
 static void
 takes_pages_as_far_as_they_go(void **state)
 {
-	(void)state;
 	disk.limits_len = 44;
 	disk.provisioning_len = 6;
 	asked();
@@ -182,7 +178,6 @@ takes_pages_as_far_as_they_go(void **state)
 static void
 frees_only_what_reads_as_zeros(void **state)
 {
-	(void)state;
 	disk.provisioning_len = 8;
 	disk.provisioning[5] = 0x80 | 0x04;	/* not by WRITE SAME */
 	asked();
@@ -207,7 +202,6 @@ refused(int status)
 static void
 counts_with_64_bits(void **state)
 {
-	(void)state;
 	disk.last = UINT32_MAX - 1;
 	asked();
 	disk.last = UINT32_MAX;
@@ -222,7 +216,6 @@ counts_with_64_bits(void **state)
 static void
 refuses_what_is_no_disk(void **state)
 {
-	(void)state;
 	disk.type = NO_LUN;
 	refused(STATUS_FILE);
 	disk.type = 0x20;		/* there is none at the moment */
@@ -268,7 +261,6 @@ spans(uint64_t lba, uint64_t least, uint64_t blocks, bool mapped)
 static void
 joins_what_is_in_the_same_state(void **state)
 {
-	(void)state;
 	state_of(0, 100, 0);
 	state_of(100, 100, 0);
 	state_of(200, 100, 1);
@@ -287,7 +279,6 @@ joins_what_is_in_the_same_state(void **state)
 static void
 takes_short_holes_for_data(void **state)
 {
-	(void)state;
 	state_of(0, 100, 1);
 	state_of(100, 100, 0);
 	spans(0, 100, 100, false);
@@ -306,7 +297,6 @@ believes_no_answer_that_does_not_adjoin(void **state)
 {
 	struct scsi_span s;
 
-	(void)state;
 	state_of(0, 100, 1);
 	state_of(101, 100, 1);
 	spans(0, 1, 100, false);

@@ -30,7 +30,6 @@ size(unsigned wanted, uint64_t lba, uint32_t blocks)
 static void
 is_as_large_as_needed(void **state)
 {
-	(void)state;
 	assert_int_equal(size(6, 0, 256), 6);
 	assert_int_equal(size(6, 0, 257), 10);
 	assert_int_equal(size(6, 0x1fffff, 1), 6);
@@ -51,7 +50,6 @@ reads_and_writes(void **state)
 	struct scsi_command c = { .cdb_size = 6, .lba = 0x123456,
 		.blocks = 0x100, .block = 512 };
 
-	(void)state;
 	is(&c, "\x08\x12\x34\x56\0\0", 6);
 	c.write = true;
 	c.blocks = 7;
@@ -82,7 +80,6 @@ writes_the_same(void **state)
 	struct scsi_command c = { .write = true, .same = true, .lba = 0x1234,
 		.blocks = 0x56, .block = 512 };
 
-	(void)state;
 	is(&c, "\x93\0\0\0\0\0\0\0\x12\x34\0\0\0\x56\0\0", 16);
 	c.unmap = true;
 	is(&c, "\x93\x08\0\0\0\0\0\0\x12\x34\0\0\0\x56\0\0", 16);

@@ -45,7 +45,6 @@ static const struct scsi_path path = { .timeout = 1000, .fd = -1,
 static int
 set_up(void **state)
 {
-	(void)state;
 	memset(&disk, 0, sizeof(disk));
 	disk.page[1] = 0x83;
 	disk.len = 4;
@@ -83,7 +82,6 @@ takes_the_best_name(void **state)
 	    naa4[8] = { 0x4a }, naa5[8] = { 0x50, 0xff }, naa6[16] = { 0x60 },
 	    naa3[8] = { 0x30 };
 
-	(void)state;
 	is_called("");
 	named(NAA | PORT, naa6, 16);	/* of a port */
 	is_called("");
@@ -121,7 +119,6 @@ stays_within_the_page(void **state)
 {
 	static const unsigned char naa5[8] = { 0x50 }, naa6[16] = { 0x60 };
 
-	(void)state;
 	named(NAA, naa5, 8);
 	named(NAA, naa6, 16);
 	disk.page[3]--;
@@ -140,7 +137,6 @@ cuts_a_name_that_is_too_long(void **state)
 	static const unsigned char naa6[200] = { 0x60 };
 	struct disk d = { .wwn = "" };
 
-	(void)state;
 	named(NAA, naa6, sizeof(naa6));
 	scsi_identify(&path, &d);
 	assert_int_equal(strlen(d.wwn), sizeof(d.wwn) - 2);
@@ -152,7 +148,6 @@ cuts_a_name_that_is_too_long(void **state)
 static void
 has_no_name_of_blanks(void **state)
 {
-	(void)state;
 	named(T10, "    ", 4);
 	is_called("t10.");
 	named(T10, "\0\0", 2);
@@ -162,7 +157,6 @@ has_no_name_of_blanks(void **state)
 static void
 tells_of_protection(void **state)
 {
-	(void)state;
 	disk.answered = 4;
 	assert_false(scsi_protected(&path));
 	disk.answer[2] = 0x7f;
@@ -180,7 +174,6 @@ tells_of_protection(void **state)
 static void
 counts_who_has_registered(void **state)
 {
-	(void)state;
 	disk.answered = 8;
 	assert_int_equal(scsi_registered(&path), 0);
 	disk.answer[6] = 1;

@@ -18,7 +18,6 @@ static struct scsi_reply r;
 static int
 set_up(void **state)
 {
-	(void)state;
 	c = (struct scsi_command){ .blocks = BLOCKS, .block = BLOCK };
 	a = (struct scsi_answer){ .device = 0 };
 	return 0;
@@ -81,7 +80,6 @@ judges_by_the_sense_data(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	a.device = CHECK;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		sense(0x70, all[i].key, all[i].code);
@@ -104,7 +102,6 @@ judges_by_the_sense_data(void **state)
 static void
 names_a_code_by_its_words_or_its_number(void **state)
 {
-	(void)state;
 	a.device = CHECK;
 	sense(0x70, 0x3, 0x1100);
 	means(SCSI_MEDIUM, STATUS_MEDIUM);
@@ -122,7 +119,6 @@ tells_an_earlier_failure_from_its_own(void **state)
 	static const unsigned formats[] = { 0x71, 0x73 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		a.device = CHECK;
 		sense(formats[i], 0x3, 0x1100);
@@ -147,7 +143,6 @@ counts(int64_t residual, size_t moved)
 static void
 counts_what_was_moved(void **state)
 {
-	(void)state;
 	counts(0, ALL);
 	counts(BLOCK, ALL - BLOCK);
 	counts(1, ALL - BLOCK);
@@ -171,7 +166,6 @@ notes(enum scsi_node node, bool wanted, bool done, bool indirect)
 static void
 notes_that_it_was_not_direct(void **state)
 {
-	(void)state;
 	notes(SCSI_SG, true, false, true);
 	notes(SCSI_SG, true, true, false);
 	notes(SCSI_SG, false, false, false);

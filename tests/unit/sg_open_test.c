@@ -268,7 +268,6 @@ set_up(void **state)
 	size_t i;
 	int fd;
 
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	memset(&disk, 0, sizeof(disk));
 	for (i = 0; i < BYTES; i++)
@@ -292,7 +291,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	end_sysfs();
 	return unlink(name);
 }
@@ -339,7 +337,6 @@ is_refused(enum role role, unsigned flags, int status, const char *says)
 static void
 says_why_it_is_not_opened(void **state)
 {
-	(void)state;
 	deny("open", 0, 1, EACCES);
 	is_refused(SOURCE, 0, STATUS_ERRNO + EACCES, "denied");
 	deny("flock", 0, 0, EAGAIN);
@@ -384,7 +381,6 @@ needs_memory(void **state)
 {
 	unsigned n, were = count_open(), lanes = 0;
 
-	(void)state;
 	o.engine = ENGINE_ASYNC;
 	opened(SOURCE, 0);
 	for (n = 0; ; n++) {
@@ -424,7 +420,6 @@ has_no_lane(int err)
 static void
 says_what_a_lane_lacks(void **state)
 {
-	(void)state;
 	opened(SOURCE, FLAG_MMAP);
 	deny("open", 0, 0, ENXIO);
 	has_no_lane(ENXIO);
@@ -472,7 +467,6 @@ reads_all(unsigned flags)
 static void
 moves_by_the_reserved_buffer(void **state)
 {
-	(void)state;
 	reads_all(FLAG_MMAP);
 	closed();
 	disk.limits = false;		/* then the buffer is the limit */
@@ -494,7 +488,6 @@ notes_that_it_was_not_direct(void **state)
 {
 	char said[200];
 
-	(void)state;
 	reads_all(FLAG_DIO);
 	sg_note(&end, said, sizeof(said));
 	assert_non_null(strstr(said, "8 commands were not direct"));
@@ -516,7 +509,6 @@ tells_of_holes_where_they_read_as_zeros(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		disk.provisioning = all[i].pages;
 		opened(SOURCE, all[i].flags);
@@ -536,7 +528,6 @@ tells_of_holes_where_they_read_as_zeros(void **state)
 static void
 halves_no_further_than_a_page(void **state)
 {
-	(void)state;
 	disk.limits = false;
 	opened(SOURCE, 0);
 	attached();
@@ -557,7 +548,6 @@ halves_no_further_than_a_page(void **state)
 static void
 moves_what_a_command_can_say(void **state)
 {
-	(void)state;
 	disk.limits = false;
 	o.cdbsz = 6;
 	opened(SOURCE, 0);
@@ -585,7 +575,6 @@ looks_whether_it_reads_elsewhere(void **state)
 {
 	struct sg *sg;
 
-	(void)state;
 	o.coe = 1;
 	opened(SOURCE, 0);
 	attached();
@@ -627,7 +616,6 @@ looks_whether_it_reads_elsewhere(void **state)
 static void
 says_why_a_part_of_a_block_is_not_read(void **state)
 {
-	(void)state;
 	opened(SOURCE, 0);
 	attached();
 	disk.sense = 0x31100;
@@ -644,7 +632,6 @@ repeats_an_aborted_write_as_often_as_ever(void **state)
 {
 	struct sg *sg;
 
-	(void)state;
 	opened(TARGET, 0);
 	attached();
 	sg = end.priv;
@@ -671,7 +658,6 @@ reads_back_past_the_cache(void **state)
 {
 	unsigned were;
 
-	(void)state;
 	o.cdbsz = 6;
 	opened(TARGET, 0);
 	were = count_open();
@@ -727,7 +713,6 @@ has_many_in_flight_only_by_sg_nodes(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	opened(SOURCE, 0);
 	offers("waited for", 0);
 	o.engine = ENGINE_ASYNC;
@@ -779,7 +764,6 @@ starts_what_it_can(void **state)
 	unsigned i;
 	short events;
 
-	(void)state;
 	o.engine = ENGINE_ASYNC;
 	opened(SOURCE, 0);
 	attached();
@@ -822,7 +806,6 @@ sends_one_command_after_the_other(void **state)
 {
 	unsigned n;
 
-	(void)state;
 	o.engine = ENGINE_ASYNC;
 	opened(SOURCE, 0);
 	attached();
@@ -919,7 +902,6 @@ ata_disk(void)
 static void
 tells_what_an_ata_disk_hides(void **state)
 {
-	(void)state;
 	ata_disk();
 	registers(BLOCKS + 9);
 	configuration(BLOCKS + 29);
@@ -945,7 +927,6 @@ believes_no_answer_of_an_ata_disk_that_is_not_right(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	ata_disk();
 	configuration(BLOCKS + 29);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -972,7 +953,6 @@ believes_no_answer_of_an_ata_disk_that_is_not_right(void **state)
 static void
 asks_no_other_disk(void **state)
 {
-	(void)state;
 	ata_disk();
 	end.geo.block = 0;
 	asks_nobody();

@@ -109,7 +109,6 @@ set_up(void **state)
 {
 	size_t i;
 
-	(void)state;
 	memset(&disk, 0, sizeof(disk));
 	for (i = 0; i < BYTES; i++)
 		disk.bytes[i] = (unsigned char)(i * 7 + i / BLOCK);
@@ -149,7 +148,6 @@ reads(uint64_t off, size_t len, size_t done)
 static void
 cuts_a_transfer_into_commands(void **state)
 {
-	(void)state;
 	reads(0, 17 * BLOCK, 17 * BLOCK);
 	assert_int_equal(disk.commands, 3);
 	assert_int_equal(disk.largest, MOST);
@@ -162,7 +160,6 @@ cuts_a_transfer_into_commands(void **state)
 static void
 ends_where_the_disk_does(void **state)
 {
-	(void)state;
 	reads((BLOCKS - 2) * BLOCK, 4 * BLOCK, 2 * BLOCK);
 	reads(BYTES, BLOCK, 0);
 	request(OP_WRITE, BYTES, BLOCK);
@@ -172,7 +169,6 @@ ends_where_the_disk_does(void **state)
 static void
 reads_parts_of_blocks(void **state)
 {
-	(void)state;
 	reads(1, 1, 1);
 	assert_int_equal(disk.largest, 1);
 	reads(BLOCK - 1, 2, 2);
@@ -191,7 +187,6 @@ reads_parts_of_blocks(void **state)
 static void
 halves_what_the_host_refuses(void **state)
 {
-	(void)state;
 	end.cmd.most = 64 * BLOCK;
 	disk.host = 20;
 	reads(0, 64 * BLOCK, 64 * BLOCK);
@@ -205,7 +200,6 @@ makes_zeros(void **state)
 {
 	size_t i;
 
-	(void)state;
 	request(OP_ZERO, BLOCK, 100 * BLOCK);
 	assert_int_equal(io.err, 0);
 	assert_int_equal(io.done, 100 * BLOCK);
@@ -233,7 +227,6 @@ tells_of_holes(void **state)
 {
 	struct extent x;
 
-	(void)state;
 	disk.mapped = 100;
 	assert_int_equal(sg_extent(&end, 0, &x), 0);
 	assert_int_equal(x.len, 100 * BLOCK);
@@ -264,7 +257,6 @@ aborts_at(uint64_t lba, int err)
 static void
 asks_again_a_disk_that_was_silent_once(void **state)
 {
-	(void)state;
 	end.spec.coe = true;
 	sg.aborts = true;			/* few retries */
 	disk.silent = true;
@@ -290,7 +282,6 @@ notes(const char *text)
 static void
 notes_what_happened(void **state)
 {
-	(void)state;
 	notes("");
 	sg.recovered = 2;
 	notes("2 recovered errors");

@@ -34,7 +34,6 @@ is(const char *command, ...)
 static void
 splits_at_blanks(void **state)
 {
-	(void)state;
 	is("", END);
 	is("  \t\n", END);
 	is("a", "a", END);
@@ -46,7 +45,6 @@ splits_at_blanks(void **state)
 static void
 keeps_what_is_quoted(void **state)
 {
-	(void)state;
 	is("'a b' \"c d\" e\\ f", "a b", "c d", "e f", END);
 	is("a'b'\"c\"\\d", "abcd", END);
 	is("'' \"\"", "", "", END);
@@ -59,7 +57,6 @@ keeps_what_is_quoted(void **state)
 static void
 expands_nothing(void **state)
 {
-	(void)state;
 	is("$HOME `id` * ~ a>b; #c", "$HOME", "`id`", "*", "~", "a>b;", "#c",
 	    END);
 }
@@ -75,7 +72,6 @@ fails(const char *command)
 static void
 wants_quotes_closed(void **state)
 {
-	(void)state;
 	fails("a 'b");
 	fails("\"");
 	fails("a \"b'c'");

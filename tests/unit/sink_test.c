@@ -103,7 +103,6 @@ openat(int dir, const char *path, int flags, ...)
 static int
 begin(void **state)
 {
-	(void)state;
 	memset(&calls, 0, sizeof(calls));
 	calls.polls = 4;
 	s = (struct sink){ .fd = -1, .key = "json" };
@@ -115,7 +114,6 @@ begin(void **state)
 static int
 enter(void **state)
 {
-	(void)state;
 	return mkdtemp(directory) == NULL || chdir(directory) != 0;
 }
 
@@ -126,7 +124,6 @@ leave(void **state)
 		"map.bak", "other", "device" };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(made) / sizeof(made[0]); i++)
 		unlink(made[i]);
 	return chdir("/") != 0 || rmdir(directory) != 0;
@@ -172,7 +169,6 @@ has(const char *name, const char *text)
 static void
 takes_a_file_of_its_own(void **state)
 {
-	(void)state;
 	unlink("file");
 	assert_int_equal(opened("file"), 0);
 	assert_true(s.regular && s.named);
@@ -191,7 +187,6 @@ takes_a_file_of_its_own(void **state)
 static void
 adds_to_a_journal(void **state)
 {
-	(void)state;
 	s.journal = true;
 	s.key = "log";
 	put_file("file", "whole\n");
@@ -225,7 +220,6 @@ refuses_what_it_would_spoil(void **state)
 	static char own[] = "json=map";
 	char longest[PATH_MAX + 10];
 
-	(void)state;
 	o.argc = 4;
 	words[1] = own;
 	words[2] = cut;
@@ -281,7 +275,6 @@ takes_a_descriptor_that_is_no_end(void **state)
 	char name[32], digits[] = "99999999999999999999";
 	int out[2], fd, refused, taken;
 
-	(void)state;
 	assert_int_equal(pipe(out), 0);
 	snprintf(name, sizeof(name), "%d", out[1]);
 	assert_int_equal(opened(name), 0);
@@ -342,7 +335,6 @@ keeps_one_descriptor(void **state)
 {
 	unsigned before = count_open();
 
-	(void)state;
 	put_file("file", "");
 	assert_int_equal(opened("file"), 0);
 	assert_int_equal(count_open(), before + 1);
@@ -355,7 +347,6 @@ loses_no_part_of_a_line(void **state)
 {
 	int out[2];
 
-	(void)state;
 	unlink("file");
 	assert_int_equal(opened("file"), 0);
 	assert_int_equal(sink_put(&s, "first\n", 6, 0), 0);

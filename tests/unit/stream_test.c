@@ -24,7 +24,6 @@ static int halt[2], far;		/* the other end of a FIFO */
 static int
 set_up(void **state)
 {
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	stpcpy(strrchr(name, '.'), ".XXXXXX");
 	o = (struct opts){ .input = name, .output = name, .timeout = -1 };
@@ -37,7 +36,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	if (far >= 0)
 		close(far);
@@ -108,7 +106,6 @@ refuses(enum role role, bool look, const char *call, int err, const char *says)
 static void
 says_what_the_kernel_refuses(void **state)
 {
-	(void)state;
 	o.oflag = FLAG_APPEND;
 	o.iflag = FLAG_FLOCK;
 	refuses(TARGET, false, "open", EACCES, name);
@@ -133,7 +130,6 @@ copes_where_it_cannot_look(void **state)
 	unsigned were = count_open(), n;
 	bool opens = false;
 
-	(void)state;
 	o.oflag = FLAG_APPEND;
 	for (n = 0; !opens; n++) {
 		deny_nothing();
@@ -153,7 +149,6 @@ copes_where_it_cannot_look(void **state)
 static void
 needs_memory(void **state)
 {
-	(void)state;
 	o.oflag = FLAG_APPEND;
 	poor_after(0);
 	if (endpoint_open(&end, TARGET, &o, false, &f) == 0) {
@@ -172,7 +167,6 @@ reads_on_after_an_interruption(void **state)
 {
 	uint64_t began;
 
-	(void)state;
 	open_fifo(SOURCE);
 	sent("abcdef");
 	deny("poll", 0, 0, EINTR);
@@ -207,7 +201,6 @@ reads_on_after_an_interruption(void **state)
 static void
 takes_a_packet_in_parts(void **state)
 {
-	(void)state;
 	open_fifo(SOURCE);
 	sent("0123456789");
 	transfer(OP_READ, 0, 4);
@@ -233,7 +226,6 @@ goes_where_it_is_to_read(void **state)
 {
 	int fd = open(name, O_WRONLY);
 
-	(void)state;
 	assert_int_equal(write(fd, "0123456789", 10), 10);
 	close(fd);
 	kernel.fs = 0x9fa0;			/* as in /proc */
@@ -278,7 +270,6 @@ writes_on_after_an_interruption(void **state)
 {
 	uint64_t began;
 
-	(void)state;
 	open_to_append();
 	deny("write", 0, 0, EINTR);
 	deny("write", 0, 0, EAGAIN);
@@ -300,7 +291,6 @@ sees_that_others_write_there_too(void **state)
 {
 	int fd = open(name, O_WRONLY | O_APPEND);
 
-	(void)state;
 	open_to_append();
 	appends(0, 0);
 	assert_int_equal(write(fd, "others", 6), 6);
@@ -325,7 +315,6 @@ sees_that_others_write_there_too(void **state)
 static void
 does_not_ask_where_that_is_not_known(void **state)
 {
-	(void)state;
 	open_to_append();
 	deny("lseek", SEEK_CUR, 0, EIO);
 	appends(0, 0);
@@ -351,7 +340,6 @@ kept(int status, const char *says)
 static void
 says_what_was_lost(void **state)
 {
-	(void)state;
 	open_to_append();
 	appends(0, 0);
 	deny("fdatasync", 0, 0, EINVAL);	/* there is no medium */
@@ -376,7 +364,6 @@ begins_at_the_end_of_what_the_shell_has_opened(void **state)
 	int kept_out = fcntl(1, F_DUPFD_CLOEXEC, 10);
 	int fd = open(name, O_WRONLY), failed;
 
-	(void)state;
 	assert_int_equal(write(fd, "old", 3), 3);
 	o.output = NULL;
 	o.oflag = FLAG_APPEND;

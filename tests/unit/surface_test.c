@@ -25,7 +25,6 @@ static struct surface s;
 static int
 begin(void **state)
 {
-	(void)state;
 	sheet = (struct sheet){ .out = open_memstream(&text, &size),
 		.width = WIDTH };
 	memset(part, 0, sizeof(part));
@@ -48,7 +47,6 @@ begin(void **state)
 static int
 end(void **state)
 {
-	(void)state;
 	fclose(sheet.out);
 	free(text);
 	return 0;
@@ -69,7 +67,6 @@ is(const char *page)
 static void
 lists_what_is_copied(void **state)
 {
-	(void)state;
 	HOLDS("        has gpt table, 1 unknown \"boot\" 9.0 MB, 2 ext4 "
 	    "\"root\" 60 MB\n");
 	s.from = 10 * MB;
@@ -86,7 +83,6 @@ lists_what_is_copied(void **state)
 static void
 lists_each_once(void **state)
 {
-	(void)state;
 	part[2] = (struct part){ .number = 3, .start = 80 * MB,
 		.length = 20 * MB, .container = true };
 	sign[2] = (struct sign){ .off = 81 * MB, .type = "swap" };
@@ -104,7 +100,6 @@ lists_each_once(void **state)
 static void
 says_what_will_be_lost(void **state)
 {
-	(void)state;
 	s.to = 10 * MB;
 	LOSES("        WILL BE LOST: gpt table, 1 unknown \"boot\" 9.0 MB\n"
 	    "        stays: 2 ext4 \"root\" 60 MB\n");
@@ -136,7 +131,6 @@ says_what_is_not_known_of_it(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	s.table.n = s.signs = 0;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		ep.kind = row[i].kind;
@@ -156,7 +150,6 @@ draws_both_to_one_scale(void **state)
 {
 	struct surface dst = { .size = 50 * MB, .from = 25 * MB, .to = 50 * MB };
 
-	(void)state;
 	sheet.width = INDENT + 12 + 20;		/* 5 MB for a column */
 	s.to = 25 * MB;
 	surface_picture(&sheet, "copied", &s, &dst);
@@ -184,7 +177,6 @@ draws_each_to_its_own_scale(void **state)
 {
 	struct surface dst = { .size = MB, .to = UINT64_MAX };
 
-	(void)state;
 	sheet.brief = NO_LEGEND;
 	sheet.width = INDENT + 12 + 20;
 	surface_picture(&sheet, "copied", &dst, &s);
@@ -205,7 +197,6 @@ draws_partitions_where_they_are(void **state)
 {
 	struct surface dst = { .size = 0 };
 
-	(void)state;
 	sheet.brief = NO_LEGEND;
 	sheet.width = INDENT + 12 + 20;
 	part[0] = (struct part){ .number = 10, .start = 1, .length = 1 };
@@ -264,7 +255,6 @@ looks_at_what_may_be_looked_at(void **state)
 	struct surface of;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		looks = 0;
 		ep = (struct endpoint){ .name = "disk", .be = &unreadable,
@@ -297,7 +287,6 @@ draws_what_fits_into_whole_columns(void **state)
 	struct surface dst = { .size = 52 * MB, .from = 51 * MB,
 		.to = 52 * MB };
 
-	(void)state;
 	sheet.brief = NO_LEGEND;
 	sheet.width = INDENT + 12 + 20;
 	part[0] = (struct part){ .number = 1, .start = 51 * MB, .length = MB };

@@ -135,7 +135,6 @@ set_up(void **state)
 	unsigned i;
 	int fd;
 
-	(void)state;
 	memset(fate, 0, sizeof(fate));
 	memset(was, 0, sizeof(was));
 	o = (struct opts){ .targets = TARGETS, .timeout = -1 };
@@ -158,7 +157,6 @@ tear_down(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < TARGETS; i++) {
 		unlink(name[i]);
 		if (was[i] != NULL) {
@@ -195,7 +193,6 @@ is_one_target(bool is)
 static void
 knows_one_target_by_two_names(void **state)
 {
-	(void)state;
 	to[0]->id.file_ino = to[1]->id.file_ino;	/* the node itself */
 	to[0]->id.file_dev = to[1]->id.file_dev;
 	is_one_target(true);
@@ -224,7 +221,6 @@ knows_one_new_file_by_two_names(void **state)
 {
 	int dir = open("/tmp", O_PATH), nowhere = open("/", O_PATH);
 
-	(void)state;
 	to[0]->is.absent = to[1]->is.absent = true;
 	to[0]->name = "x";
 	to[1]->name = "/tmp/x";
@@ -249,7 +245,6 @@ knows_one_new_file_by_two_names(void **state)
 static void
 goes_with_no_zoned_disk(void **state)
 {
-	(void)state;
 	to[1]->is.zoned = true;
 	assert_int_equal(tee_join(&all, &f), -1);
 	assert_int_equal(f.status, STATUS_REFUSED);
@@ -271,7 +266,6 @@ names_the_slowest_and_the_most_silent(void **state)
 {
 	struct target *t = ((struct tee *)all.priv)->targets->target;
 
-	(void)state;
 	t[0].spent = 1;
 	t[1].spent = 3;
 	t[2].spent = 2;
@@ -296,7 +290,6 @@ names_the_slowest_and_the_most_silent(void **state)
 static void
 says_which_is_not_prepared(void **state)
 {
-	(void)state;
 	be_fakes();
 	assert_int_equal(tee_prepare(&all, 0600, 0, &f), 0);
 	assert_int_equal(tee_prepare(&all, 0600, -1, &f), 0);
@@ -316,7 +309,6 @@ says_which_is_not_read_back(void **state)
 {
 	struct endpoint back;
 
-	(void)state;
 	be_fakes();
 	assert_int_equal(endpoint_readback(&back, &all, PAGE, &f), 0);
 	assert_int_equal(endpoint_close(&back), 0);
@@ -345,7 +337,6 @@ request(enum op op, int err)
 static void
 drops_what_fails_and_goes_on(void **state)
 {
-	(void)state;
 	be_fakes();
 	attached();
 	request(OP_WRITE, 0);
@@ -374,7 +365,6 @@ drops_what_fails_and_goes_on(void **state)
 static void
 repeats_a_write_as_often_as_it_was_told(void **state)
 {
-	(void)state;
 	be_fakes();
 	to[0]->spec.retries = 2;
 	to[1]->spec.retries = 2;
@@ -401,7 +391,6 @@ repeats_no_write_once_the_copy_is_to_stop(void **state)
 {
 	int halt = eventfd(1, EFD_CLOEXEC);
 
-	(void)state;
 	be_fakes();
 	to[0]->spec.retries = 1000;
 	assert_int_equal(lane_attach(&lane, &all, 0, halt), 0);
@@ -417,7 +406,6 @@ repeats_no_write_once_the_copy_is_to_stop(void **state)
 static void
 tells_what_concerns_all_of_them(void **state)
 {
-	(void)state;
 	be_fakes();
 	attached();
 	fate[1].err = EOPNOTSUPP;
@@ -447,7 +435,6 @@ reads_each_into_its_own_buffer(void **state)
 	struct endpoint back;
 	struct lane reading;
 
-	(void)state;
 	be_fakes();
 	assert_int_equal(endpoint_readback(&back, &all, PAGE, &f), 0);
 	drop_target(0);
@@ -476,7 +463,6 @@ reads_each_into_its_own_buffer(void **state)
 static void
 tells_what_ended_a_lane(void **state)
 {
-	(void)state;
 	be_fakes();
 	fate[0].attach = EBUSY;
 	attached();
@@ -497,7 +483,6 @@ tells_what_ended_a_lane(void **state)
 static void
 makes_each_as_long_as_it_has_to_be(void **state)
 {
-	(void)state;
 	be_fakes();
 	to[1]->lim.base = 1000;
 	assert_int_equal(endpoint_extend(&all, PAGE), 0);

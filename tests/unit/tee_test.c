@@ -38,7 +38,6 @@ set_up(void **state)
 	unsigned i;
 	int fd;
 
-	(void)state;
 	o = (struct opts){ .targets = TARGETS, .timeout = 60 };
 	for (i = 0; i < TARGETS; i++) {
 		strcpy(name[i], "/tmp/pardd-tee.XXXXXX");
@@ -61,7 +60,6 @@ tear_down(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < TARGETS; i++)
 		unlink(name[i]);
 	i = (unsigned)endpoint_close(&tee);
@@ -78,7 +76,6 @@ join(void)
 static void
 takes_the_strictest_limits(void **state)
 {
-	(void)state;
 	to[0]->geo.io_max = 0;			/* none */
 	to[1]->geo.io_max = 8192;
 	to[2]->geo.io_max = 4096;
@@ -97,7 +94,6 @@ takes_the_strictest_limits(void **state)
 static void
 has_no_room_where_one_has_none(void **state)
 {
-	(void)state;
 	to[0]->geo.io_max = 4096;
 	to[1]->geo.io_max = 8192;
 	to[1]->geo.room = 1000;
@@ -111,7 +107,6 @@ has_no_room_where_one_has_none(void **state)
 static void
 writes_blocks_that_go_with_all(void **state)
 {
-	(void)state;
 	to[0]->geo.block = to[0]->geo.io_align = 512;
 	to[1]->geo.block = to[1]->geo.io_align = 4096;
 	to[2]->geo.block = 0;			/* a file */
@@ -123,7 +118,6 @@ writes_blocks_that_go_with_all(void **state)
 static void
 refuses_blocks_that_do_not(void **state)
 {
-	(void)state;
 	to[0]->geo.block = to[0]->geo.io_align = 512;
 	to[2]->geo.block = to[2]->geo.io_align = 520;
 	assert_int_equal(tee_join(&tee, &f), -1);
@@ -134,7 +128,6 @@ refuses_blocks_that_do_not(void **state)
 static void
 is_what_any_or_all_are(void **state)
 {
-	(void)state;
 	to[1]->is.device = to[2]->is.past_cache = true;
 	to[0]->is.durable = to[1]->is.durable = to[2]->is.durable = false;
 	to[0]->is.seekable = false;
@@ -149,7 +142,6 @@ is_what_any_or_all_are(void **state)
 static void
 refuses_two_in_order_and_one_twice(void **state)
 {
-	(void)state;
 	to[0]->is.streamed = true;
 	join();
 	to[2]->is.streamed = true;
@@ -178,7 +170,6 @@ is_as_long_as_the_copy(void **state)
 	struct stat st;
 	unsigned i;
 
-	(void)state;
 	join();
 	assert_int_equal(lane_attach(&lane, &tee, 0, -1), 0);
 	lane_transfer(&lane, &io);
@@ -201,7 +192,6 @@ reads_each_target_to_a_place_of_its_own(void **state)
 	size_t len;
 	unsigned i;
 
-	(void)state;
 	join();
 	assert_non_null(buf);
 	assert_int_equal(endpoint_readback(&reader, &tee, UINT32_MAX, &f), 0);
@@ -226,7 +216,6 @@ is_flushed_at_the_same_time(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	join();
 	for (i = 1; i <= 3; i++) {
 		joined = 0;

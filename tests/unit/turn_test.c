@@ -69,7 +69,6 @@ gives_turns_in_order(void **state)
 	static struct shared s = { .stop_at = TURNS };
 	unsigned i;
 
-	(void)state;
 	run(&s);
 	assert_int_equal(s.n, TURNS);
 	for (i = 0; i < TURNS; i++)
@@ -81,7 +80,6 @@ lets_all_go_when_stopped(void **state)
 {
 	static struct shared s = { .stop_at = 1000 };
 
-	(void)state;
 	run(&s);
 	assert_int_equal(s.n, 1001);
 	assert_int_equal(s.left, THREADS);
@@ -92,7 +90,6 @@ gives_no_turn_after_stop(void **state)
 {
 	struct turn t;
 
-	(void)state;
 	turn_init(&t);
 	assert_true(turn_wait(&t, 0));
 	turn_pass(&t, 10);
@@ -118,7 +115,6 @@ wakes_who_waits_when_stopped(void **state)
 	void *got;
 	size_t i;
 
-	(void)state;
 	turn_init(&t);
 	for (i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, wait_for_100, &t), 0);

@@ -27,7 +27,6 @@ static struct fault f;
 static int
 set_up(void **state)
 {
-	(void)state;
 	begin_disk(&disk, "disk", &viewed, SECTOR, DISK_SECTORS);
 	begin_disk(&target, "target", &viewed, SECTOR, DISK_SECTORS);
 	target.ep.kind = disk.ep.kind = END_SCSI;
@@ -43,7 +42,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	used_free(&u);
 	map_free(&map);
 	end_disk(&disk);
@@ -66,7 +64,6 @@ becomes(size_t i)
 static void
 leaves_out_what_is_free(void **state)
 {
-	(void)state;
 	assert_string_equal(becomes(0), "");
 	assert_int_equal(u.n, 1);
 	assert_int_equal(u.free.n, 1);
@@ -83,7 +80,6 @@ leaves_out_what_is_free(void **state)
 static void
 looks_at_what_is_copied(void **state)
 {
-	(void)state;
 	p.length = START * SECTOR;
 	assert_int_equal(used_look(&u, &p, 0, NULL), 0);
 	assert_int_equal(u.n, 0);
@@ -115,7 +111,6 @@ leaves_out_nothing_of_one_that_may_be_another(void **state)
 	unsigned char spoilt[16];
 	size_t i;
 
-	(void)state;
 	fill(&disk, START * SECTOR + 446, row, 16);
 	assert_string_equal(becomes(0), "");		/* no magic */
 	fill(&disk, START * SECTOR + 511, "\xaa", 1);
@@ -139,7 +134,6 @@ leaves_out_nothing_of_one_that_may_be_another(void **state)
 static void
 leaves_out_nothing_of_one_that_is_not_whole(void **state)
 {
-	(void)state;
 	add_row(&disk, 0, 1, 0x83, END - 8, 16);
 	assert_string_equal(becomes(0), "partition 2 lies on the same bytes");
 	assert_string_equal(becomes(1), "partition 1 lies on the same bytes");
@@ -161,7 +155,6 @@ leaves_out_nothing_of_one_that_is_cut_off(void **state)
 {
 	static const char *const why = "it goes beyond the end of disk";
 
-	(void)state;
 	end_disk(&disk);
 	begin_disk(&disk, "disk", &viewed, PAGE, DISK_SECTORS / 8);
 	add_row(&disk, 0, 0, 0x82, START, 0x20000010);
@@ -194,7 +187,6 @@ leaves_out_nothing_if_tables_differ(void **state)
 	unsigned char other[8];
 	size_t i;
 
-	(void)state;
 	add_gpt(&disk, START, END - 1);
 	assert_string_equal(becomes(0), "");
 	for (i = 0; i < sizeof(hybrid) / sizeof(hybrid[0]); i++) {
@@ -246,7 +238,6 @@ leaves_out_nothing_beside_partitions(void **state)
 {
 	static unsigned char none[128 * 128];
 
-	(void)state;
 	add_gpt(&disk, START, END - 1);
 	add_header(&disk, 1, DISK_SECTORS - 1, 2, none, sizeof(none));
 	assert_int_equal(used_look(&u, &p, 0, NULL), 0);
@@ -277,7 +268,6 @@ leaves_out_nothing_beside_partitions(void **state)
 static void
 is_refused_for_what_is_written_in_order(void **state)
 {
-	(void)state;
 	target.ep.is.zoned = true;
 	assert_int_equal(used_make(&u, &p, NULL, &f), -1);
 	assert_string_equal(f.text, "used= leaves out what is free, and target "
@@ -303,7 +293,6 @@ passes_over_what_is_free(void **state)
 		OUTSIDE } };
 	uint64_t from, to;
 
-	(void)state;
 	u.free = (struct used_list){ .seg = seg, .n = 2 };
 	u.leaves = true;
 	p.used = &u;
@@ -337,7 +326,6 @@ lists_what_is_free(void **state)
 	struct used_list list = { .n = 0 };
 	size_t i;
 
-	(void)state;
 	p.src_off = 4096;
 	p.length = 8192;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -374,7 +362,6 @@ puts_off_what_seems_free(void **state)
 	struct seg s;
 	unsigned char word[32] = { 0 };
 
-	(void)state;
 	o.used = USED_META;
 	o.map = "/nowhere/map";
 	assert_int_equal(used_make(&u, &p, NULL, &f), 0);
@@ -405,7 +392,6 @@ counts_once_what_overlaps(void **state)
 {
 	struct used_list l = { .n = 0 };
 
-	(void)state;
 	add_row(&disk, 0, 1, 0x82, START, PAGES * 8);
 	o.used = USED_FIRST;
 	o.map = "/nowhere/map";
@@ -431,7 +417,6 @@ counts_once_what_overlaps(void **state)
 static void
 goes_by_the_table_that_was_rescued(void **state)
 {
-	(void)state;
 	o.used = USED_FIRST;
 	add_swap(&target, (START + 8) * SECTOR, PAGES);
 	add_row(&target, 0, 0, 0x82, START + 8, PAGES * 8);
@@ -476,7 +461,6 @@ sees_what_has_changed_meanwhile(void **state)
 {
 	uint64_t from, to;
 
-	(void)state;
 	assert_int_equal(used_make(&u, &p, NULL, &f), 0);
 	assert_int_equal(used_kept(&p, &f), 0);
 	assert_true(used_next(&p, START * SECTOR, p.length, &from, &to));
@@ -509,7 +493,6 @@ goes_by_a_block_map(void **state)
 		.size = DISK_SECTORS * SECTOR };
 	unsigned i;
 
-	(void)state;
 	o.bmap = "image.bmap";
 	o.used = 0;
 	assert_int_equal(used_make(&u, &p, &m, &f), 0);
@@ -561,7 +544,6 @@ is_whole_or_memory_is_short(void **state)
 	int fd = mkstemp(name);
 	unsigned i, k;
 
-	(void)state;
 	assert_true(write(fd, map_of, sizeof(map_of) - 1) > 0);
 	close(fd);
 	add_gpt(&disk, START, END - 1);

@@ -26,7 +26,6 @@ used(dev_t node, enum usage_kind kind, const char *by)
 static void
 is_mounted(void **state)
 {
-	(void)state;
 	two_disks();
 	assert_false(usage_of_node(SDA, 0, &use));
 	assert_int_equal(use.unknown, 0);
@@ -50,7 +49,6 @@ is_mounted(void **state)
 static void
 is_swap(void **state)
 {
-	(void)state;
 	two_disks();
 	has("/proc/swaps", "Filename Type\n/dev/sdb\\040x file 1\n"
 	    "/dev/sda partition 1 0 -2\n");
@@ -69,7 +67,6 @@ is_swap(void **state)
 static void
 is_held(void **state)
 {
-	(void)state;
 	two_disks();
 	has("/sys/block/sda/holders/md0/dev", "9:0\n");
 	assert_true(used(SDA, USE_HELD, "md0"));
@@ -87,7 +84,6 @@ is_exported(void **state)
 	    "d/info";
 	struct stat st = { 0 };
 
-	(void)state;
 	two_disks();
 	world.exports[0] = nvme;
 	world.exports[1] = scsi;
@@ -120,7 +116,6 @@ has_loops(void **state)
 	struct node *loop;
 	struct stat st = { 0 };
 
-	(void)state;
 	two_disks();
 	has("/img", "x");
 	assert_int_equal(stat("/img", &st), 0);
@@ -148,7 +143,6 @@ has_loops_without_a_node(void **state)
 {
 	static const char file[] = "/sys/block/loop0/loop/backing_file";
 
-	(void)state;
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
 	strcpy(world.node[2].name, "elsewhere");
@@ -177,7 +171,6 @@ has_loops_without_a_node(void **state)
 static void
 has_gone(void **state)
 {
-	(void)state;
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
 	add_disk("virtual", "dm-0", DM0, BLOCKS);
@@ -201,7 +194,6 @@ has_gone(void **state)
 static void
 has_gone_with_a_file(void **state)
 {
-	(void)state;
 	two_disks();
 	has("/img", "x");
 	add_loop("loop0", LOOP0, "/img", BLOCKS);
@@ -226,7 +218,6 @@ kept(dev_t node, uint64_t to)
 static void
 is_kept(void **state)
 {
-	(void)state;
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
 	has("/img", "%*d", 2048, 1);
@@ -254,7 +245,6 @@ is_kept_by_many(void **state)
 	char path[64];
 	int i;
 
-	(void)state;
 	two_disks();
 	add_disk("virtual", "dm-0", DM0, BLOCKS);
 	for (i = 0; i < 70; i++) {
@@ -271,7 +261,6 @@ is_kept_by_many(void **state)
 static void
 is_kept_by_members(void **state)
 {
-	(void)state;
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
 	add_disk("virtual", "dm-0", DM0, BLOCKS);
@@ -288,7 +277,6 @@ lies_on_a_file(void **state)
 	uint64_t start;
 	int fd;
 
-	(void)state;
 	two_disks();
 	has("/img", "x");
 	add_loop("loop1", LOOP1, "/img", BLOCKS);
@@ -315,7 +303,6 @@ lies_elsewhere(void **state)
 	struct below_place was, now;
 	struct node *loop;
 
-	(void)state;
 	two_disks();
 	below_locate(SDA, BLOCK, &was);
 	assert_false(was.known);
@@ -346,7 +333,6 @@ lies_in_another_volume(void **state)
 {
 	struct below_place was, now;
 
-	(void)state;
 	two_disks();
 	add_disk("virtual", "dm-0", DM0, 200);
 	add_node("mapper/control", makedev(10, 236), 0);
@@ -371,7 +357,6 @@ lies_in_another_volume(void **state)
 static void
 counts_writes(void **state)
 {
-	(void)state;
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
 	has("/sys/block/loop0/stat", "1 2 3 4 50 6 7 8 9 10 11 200 13\n");
@@ -393,7 +378,6 @@ sees_that_its_file_was_written(void **state)
 	uint64_t start;
 	int fd;
 
-	(void)state;
 	two_disks();
 	has("/img", "x");
 	add_loop("loop0", LOOP0, "/img", BLOCKS);
@@ -423,7 +407,6 @@ visits_each(void **state)
 {
 	unsigned n = 0;
 
-	(void)state;
 	two_disks();
 	add_disk("virtual", "dm-0", DM0, BLOCKS);
 	add_disk("virtual", "dm-1", DM1, BLOCKS);
@@ -447,7 +430,6 @@ ends_in_a_ring(void **state)
 	uint64_t start;
 	unsigned n = 0;
 
-	(void)state;
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/loop1", BLOCKS);
 	add_loop("loop1", LOOP1, "/dev/loop0", BLOCKS);
@@ -473,7 +455,6 @@ has_many_members(void **state)
 	char path[64];
 	unsigned i;
 
-	(void)state;
 	two_disks();
 	add_disk("virtual", "dm-0", DM0, BLOCKS);
 	for (i = 0; i < 200; i++) {
@@ -514,7 +495,6 @@ is_there_if_it_cannot_be_asked(void **state)
 	size_t i;
 	int fd;
 
-	(void)state;
 	a_machine();
 	world.err = EMFILE;
 	for (n = 1; n < 40; n++)
@@ -545,7 +525,6 @@ may_be_used_if_it_cannot_be_asked(void **state)
 	struct stat st = { 0 };
 	unsigned n;
 
-	(void)state;
 	a_machine();
 	has("/sys/block/sdb/holders/md0/dev", "9:0\n");
 	assert_int_equal(stat("/img", &st), 0);
@@ -576,7 +555,6 @@ idle(dev_t node, uint64_t from, uint64_t to, bool partition)
 static void
 is_idle(void **state)
 {
-	(void)state;
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
 	add_part("ata1", "sda", SDA, 2, 300, 2);	/* extended */
@@ -624,7 +602,6 @@ is_idle_below(void **state)
 {
 	struct node *loop;
 
-	(void)state;
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
 	loop = add_loop("loop0", LOOP0, "/dev/sda1", 100);
@@ -657,7 +634,6 @@ may_not_be_idle(void **state)
 {
 	struct node *loop;
 
-	(void)state;
 	two_disks();
 	loop = add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
 	lacks("/sys/dev/block/8:0");
@@ -679,7 +655,6 @@ may_not_be_idle_if_it_cannot_be_asked(void **state)
 {
 	unsigned n;
 
-	(void)state;
 	a_machine();
 	has(MOUNTINFO, "20 1 8:1 / /a rw - ext4 /dev/sda1 rw\n");
 	add_loop("loop2", makedev(7, 2), "/img", 1);

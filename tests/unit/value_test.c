@@ -75,7 +75,6 @@ tells_text(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		is_text(value_text(cases[i].from), cases[i].to);
 	is_null(value_text(NULL));
@@ -84,7 +83,6 @@ tells_text(void **state)
 static void
 tells_what_is_known(void **state)
 {
-	(void)state;
 	is_text(value_known("x"), "x");
 	is_null(value_known(""));
 	is_null(value_known(NULL));
@@ -103,7 +101,6 @@ tells_the_time(void **state)
 	const struct timespec leap = { .tv_sec = 1709251199,
 		.tv_nsec = 999999999 };
 
-	(void)state;
 	is_text(value_time(&first), "1970-01-01T00:00:00.000Z");
 	is_text(value_time(&leap), "2024-02-29T23:59:59.999Z");
 }
@@ -131,7 +128,6 @@ makes_a_line(void **state)
 	size_t len;
 	char *made;
 
-	(void)state;
 	made = value_line(sample(), &len);
 	assert_non_null(made);
 	assert_int_equal(len, strlen(line));
@@ -147,7 +143,6 @@ makes_a_whole_line_or_none(void **state)
 	size_t len;
 	char *made;
 
-	(void)state;
 	for (n = 0; ; n++) {
 		left = n;
 		made = value_line(sample(), &len);
@@ -174,7 +169,6 @@ uses_up_what_it_is_given(void **state)
 	size_t len;
 	json_t *kept = json_array();
 
-	(void)state;
 	assert_null(value_line(NULL, &len));
 	assert_null(value_append(NULL, json_incref(kept)));
 	assert_null(value_set(NULL, "x", json_incref(kept)));

@@ -34,7 +34,6 @@ static struct result target;
 static int
 set_up(void **state)
 {
-	(void)state;
 	o = (struct opts){ .sync = 1, .map = "m", .manifest = "sums" };
 	src = (struct endpoint){ .name = "here", .geo.size = LENGTH };
 	dst = (struct endpoint){ .name = "there", .geo.size = LENGTH,
@@ -54,7 +53,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	map_free(&out.map);
 	map_free(&target.differ);
 	return 0;
@@ -89,7 +87,6 @@ differs(uint64_t off, uint64_t len)
 static void
 is_complete(void **state)
 {
-	(void)state;
 	is(0, "complete, flushed");
 	o.verify = 1;
 	target.proven = true;
@@ -110,7 +107,6 @@ is_complete(void **state)
 static void
 tells_what_was_left_out(void **state)
 {
-	(void)state;
 	p.used = &used;
 	is(0, "complete, flushed, without 1.0 MB that 1 file system calls "
 	    "free");
@@ -155,7 +151,6 @@ tells_what_was_left_out(void **state)
 static void
 tells_what_is_not_verified(void **state)
 {
-	(void)state;
 	o.verify = 1;
 	is(STATUS_MISMATCH, "NOT complete: not all that was copied to there "
 	    "could be verified");
@@ -171,7 +166,6 @@ tells_what_is_not_verified(void **state)
 static void
 tells_what_differs(void **state)
 {
-	(void)state;
 	p.work = WORK_COMPARE;
 	differs(0, BLOCK);
 	is(STATUS_MISMATCH, "NOT the same: 512 bytes in 1 range differ");
@@ -186,7 +180,6 @@ tells_what_differs(void **state)
 static void
 tells_which_is_longer(void **state)
 {
-	(void)state;
 	p.work = WORK_COMPARE;
 	out.longer = &dst;
 	is(STATUS_MISMATCH, "NOT the same: there is longer, and the other is "
@@ -220,7 +213,6 @@ tells_which_is_longer(void **state)
 static void
 counts_unreadable_blocks(void **state)
 {
-	(void)state;
 	lost(BLOCK, BLOCK, BAD);
 	is(STATUS_UNREADABLE, "NOT complete: 1 unreadable block in 1 range");
 	lost(4 * BLOCK, 2 * BLOCK, BAD);
@@ -232,7 +224,6 @@ counts_unreadable_blocks(void **state)
 static void
 says_how_a_rescue_goes_on(void **state)
 {
-	(void)state;
 	p.work = WORK_RESCUE;
 	lost(0, BLOCK, BAD);
 	is(STATUS_UNREADABLE, "NOT complete: 512 bytes could not be read; m "
@@ -256,7 +247,6 @@ says_how_a_rescue_goes_on(void **state)
 static void
 says_that_the_map_was_not_saved(void **state)
 {
-	(void)state;
 	p.work = WORK_RESCUE;
 	fault_set(&out.unsaved, STATUS_FILE, "disk full");
 	is(STATUS_FILE, "all was copied, but m was not saved: disk full");
@@ -277,7 +267,6 @@ says_that_the_map_was_not_saved(void **state)
 static void
 tells_what_stopped_it(void **state)
 {
-	(void)state;
 	fault_set(&out.fault, STATUS_MEDIUM, "torn");
 	is(STATUS_MEDIUM, "NOT complete: torn");
 	out.fault.status = 0;
@@ -298,7 +287,6 @@ tells_what_stopped_it(void **state)
 static void
 takes_nothing_from_a_pipe_for_a_failure(void **state)
 {
-	(void)state;
 	map_end(&out.map, 0);
 	src.is.piped = true;
 	is(STATUS_SHORT, "NOT complete: the source was empty: nothing came "
@@ -325,7 +313,6 @@ takes_nothing_from_a_pipe_for_a_failure(void **state)
 static void
 puts_a_signal_first(void **state)
 {
-	(void)state;
 	out.signal = SIGINT;
 	is(128 + SIGINT, "stopped by SIGINT, after all was copied");
 	p.work = WORK_CHECK;
@@ -359,7 +346,6 @@ leaves_who_does_not_answer(void **state)
 {
 	struct silence *s = &out.tally.silence;
 
-	(void)state;
 	out.abandoned = true;
 	out.signal = SIGTERM;
 	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; quit after 10 s "
@@ -410,7 +396,6 @@ takes_the_status_of_the_first_reason(void **state)
 	struct reason r[2];
 	size_t i, j;
 
-	(void)state;
 	assert_int_equal(n, WHY_KINDS);
 	assert_int_equal(verdict_judge(r, 0), 0);
 	for (i = 0; i < n; i++)

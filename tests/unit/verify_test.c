@@ -54,7 +54,6 @@ make(void)
 static int
 begin(void **state)
 {
-	(void)state;
 	make();
 	return 0;
 }
@@ -101,7 +100,6 @@ finds(uint64_t right, uint64_t differ, uint64_t ranges)
 static void
 finds_what_differs(void **state)
 {
-	(void)state;
 	copied();
 	verify_run(&job);
 	finds(SIZE, 0, 0);
@@ -124,7 +122,6 @@ narrows_nothing_down_where_it_cannot(void **state)
 	struct seg s;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 6; i++) {
 		make();
 		dst.data[CHUNK + 600]++;
@@ -153,7 +150,6 @@ narrows_nothing_down_where_it_cannot(void **state)
 static void
 knows_what_is_not_of_the_source(void **state)
 {
-	(void)state;
 	copied();
 	memset(dst.data, 0, 2 * BLOCK);
 	dst.data[2 * BLOCK]++;		/* left out */
@@ -197,7 +193,6 @@ counts_what_is_read_of_several_targets(void **state)
 	unsigned i;
 	int fd;
 
-	(void)state;
 	o.targets = p.targets = 3;
 	o.timeout = 60;
 	for (i = 0; i < 3; i++) {
@@ -251,7 +246,6 @@ compares_with_the_source(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		make();
 		o.verify = VERIFY_SOURCE;
@@ -286,7 +280,6 @@ compares_with_both_for_a_digest(void **state)
 	struct fault f;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		make();
 		o.verify = VERIFY_SOURCE;
@@ -316,7 +309,6 @@ compares_with_both_for_a_digest(void **state)
 static void
 compares_with_the_source_what_has_no_digest(void **state)
 {
-	(void)state;
 	copied();
 	digest_table_mark(job.digests, 1, CHECK_NONE);
 	verify_run(&job);
@@ -336,7 +328,6 @@ compares_with_the_source_what_has_no_digest(void **state)
 static void
 tells_what_cannot_be_read_back(void **state)
 {
-	(void)state;
 	copied();
 	memory_fails(&dst, CHUNK + BLOCK, CHUNK + BLOCK + 1, EIO);
 	verify_run(&job);
@@ -366,7 +357,6 @@ tells_what_cannot_be_read_back(void **state)
 static void
 mends_what_differs(void **state)
 {
-	(void)state;
 	o.mends = 2;
 	copied();
 	dst.data[CHUNK + 600]++;
@@ -386,7 +376,6 @@ leaves_what_was_left_out(void **state)
 {
 	const size_t left = 2 * BLOCK;
 
-	(void)state;
 	o.mends = 1;
 	copied();
 	assert_int_equal(map_set(&job.map, CHUNK, left, OUTSIDE), 0);
@@ -416,7 +405,6 @@ lose(struct io *io)
 static void
 gives_up_what_cannot_be_mended(void **state)
 {
-	(void)state;
 	o.mends = 3;
 	copied();
 	dst.data[CHUNK + 600]++;
@@ -457,7 +445,6 @@ gives_up_what_cannot_be_mended(void **state)
 static void
 stops_where_mending_fails(void **state)
 {
-	(void)state;
 	o.mends = 2;
 	flush_error = EIO;
 	copied();
@@ -478,7 +465,6 @@ refuse_writes(struct io *io)
 static void
 stops_where_a_write_fails(void **state)
 {
-	(void)state;
 	o.mends = 2;
 	copied();
 	dst.data[CHUNK + 600]++;
@@ -513,7 +499,6 @@ stop_at_write(struct io *io)
 static void
 ends_when_it_is_stopped(void **state)
 {
-	(void)state;
 	o.mends = 2;
 	dst.before = stop;
 	copied();
@@ -550,7 +535,6 @@ checks_no_part_of_a_copy(void **state)
 {
 	int i;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		make();
 		copied();
@@ -578,7 +562,6 @@ tells_each_lack_of_memory(void **state)
 	bool refused;
 	size_t i;
 
-	(void)state;
 	for (n = 0; n == 0 || refused; n++) {	/* with three targets */
 		make();
 		p.targets = 3;
@@ -623,7 +606,6 @@ tells_each_lack_of_memory(void **state)
 static void
 tells_that_a_table_cannot_grow(void **state)
 {
-	(void)state;
 	p.bounded = false;
 	p.claim = p.chunk = 1;
 	p.length = MEMORY_MOST;

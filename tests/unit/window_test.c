@@ -20,7 +20,6 @@ grows_up_to_its_limit(void **state)
 	struct window win = { .limit = 9 };
 	unsigned i, before;
 
-	(void)state;
 	window_begin(&win);
 	assert_int_equal(win.size, 3);
 	for (i = 0; i < 20; i++) {
@@ -38,7 +37,6 @@ shrinks_where_requests_wait_for_each_other(void **state)
 	struct window win = { .limit = 32 };
 	unsigned i, large;
 
-	(void)state;
 	window_begin(&win);
 	for (i = 0; i < 20; i++)
 		round_of(&win, 1000);
@@ -60,7 +58,6 @@ does_not_grow_while_it_is_not_full(void **state)
 	struct window win = { .limit = 32 };
 	unsigned i;
 
-	(void)state;
 	window_begin(&win);
 	for (i = 0; i < 20; i++) {
 		window_start(&win);
@@ -75,7 +72,6 @@ keeps_a_fixed_size(void **state)
 {
 	struct window win = { .limit = 32, .fixed = 7 };
 
-	(void)state;
 	window_begin(&win);
 	round_of(&win, 1000);
 	round_of(&win, 900000);
@@ -88,7 +84,6 @@ forgets_how_fast_it_was(void **state)
 {
 	struct window win = { .limit = 32 };
 
-	(void)state;
 	window_begin(&win);
 	round_of(&win, 1000);
 	window_begin(&win);

@@ -13,7 +13,6 @@ tells_where_losses_lie(void **state)
 {
 	struct loss l = { .known = false, .files = 1 };
 
-	(void)state;
 	assert_string_equal(wording_loss(text, sizeof(text), &l), "");
 	l = (struct loss){ .known = true, .free = 512 };
 	assert_string_equal(wording_loss(text, sizeof(text), &l),
@@ -36,7 +35,6 @@ shortens_a_name_from_the_front(void **state)
 {
 	const struct endpoint ep = { .name = "/a/long/name" };
 
-	(void)state;
 	assert_string_equal(wording_name(text, sizeof(text), &ep, 12),
 	    "/a/long/name");
 	assert_string_equal(wording_name(text, sizeof(text), &ep, 11),
@@ -60,7 +58,6 @@ tells_disks(void **state)
 	const struct endpoint ep = { .name = "/dev/sdz1", .kind = END_BLOCK,
 		.be = &backend, .geo = { .size = 4096, .block = 512 } };
 
-	(void)state;
 	disk = (struct disk){ .partition = 1, .whole_name = "sdz",
 		.vendor = "Acme", .model = "Stick", .transport = "usb",
 		.removable = true, .serial = "S1" };

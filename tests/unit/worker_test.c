@@ -66,7 +66,6 @@ knows_a_source_that_has_gone_before_it_is_read(void **state)
 {
 	static struct job job;
 
-	(void)state;
 	run(&job, &gone, &fine);
 	assert_true(job.gone);
 	assert_int_equal(job.fault.status, 50 + ENODEV);
@@ -78,7 +77,6 @@ takes_nothing_else_for_that(void **state)
 {
 	static struct job job;
 
-	(void)state;
 	run(&job, &broken, &fine);
 	assert_false(job.gone);
 	assert_int_equal(job.fault.status, 50 + ENOMEM);
@@ -118,7 +116,6 @@ leaves_no_lane_when_one_fails(void **state)
 	static struct job job = { .workers = 1, .reads_back = true,
 		.back = { .be = &broken, .name = "it again", .dir = -1 } };
 
-	(void)state;
 	job.p = &p;
 	job.worker[0].job = &job;
 	pthread_mutex_init(&job.first, NULL);
@@ -151,7 +148,6 @@ takes_another_buffer_for_the_next_task(void **state)
 	static struct job job = { .workers = 1 };
 	unsigned char *buf = aligned_alloc(4096, 4096);
 
-	(void)state;
 	assert_non_null(buf);
 	job.p = &p;
 	job.worker[0].job = &job;

@@ -497,7 +497,6 @@ add_part(const char *bus, const char *name, dev_t disk, unsigned number,
 static int
 world_begin(void **state)
 {
-	(void)state;
 	memset(&world, 0, sizeof(world));
 	world.fs = makedev(0, 99);		/* of no disk */
 	strcpy(world.root, "/tmp/pardd-unit.XXXXXX");
@@ -523,7 +522,6 @@ world_end(void **state)
 {
 	char root[sizeof(world.root)];
 
-	(void)state;
 	strcpy(root, world.root);
 	world.root[0] = '\0';
 	return nftw(root, world_forget, 8, FTW_DEPTH | FTW_PHYS);

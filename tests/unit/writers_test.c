@@ -133,7 +133,6 @@ static const struct backend target_backend = { .transfer = write_target,
 static int
 set_up(void **state)
 {
-	(void)state;
 	memset(&disk, 0, sizeof(disk));
 	pthread_mutex_init(&disk.lock, NULL);
 	pthread_cond_init(&disk.more, NULL);
@@ -154,7 +153,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	pthread_cond_destroy(&disk.more);
 	pthread_mutex_destroy(&disk.lock);
 	return 0;
@@ -188,7 +186,6 @@ has(const char *words, unsigned zones, unsigned workers)
 static void
 are_as_many_as_the_target_allows(void **state)
 {
-	(void)state;
 	has("bpt=2", 3, 3);
 	has("bpt=2 thr=2", 3, 2);
 	disk.allowed = 9;
@@ -217,7 +214,6 @@ are_as_many_as_the_target_allows(void **state)
 static void
 are_one_where_order_matters(void **state)
 {
-	(void)state;
 	has("bpt=2 hash=md5", 1, 1);
 	has("bpt=2 expect=md5:00000000000000000000000000000000", 1, 1);
 	has("bpt=3", 1, 1);		/* a transfer in two zones */
@@ -282,7 +278,6 @@ wrote(uint64_t from, uint64_t to, uint64_t skipped)
 static void
 write_each_zone_in_order(void **state)
 {
-	(void)state;
 	disk.meet = 3;
 	copies("bpt=2");
 	assert_int_equal(job.fault.status, 0);
@@ -296,7 +291,6 @@ write_each_zone_in_order(void **state)
 static void
 begin_and_end_within_zones(void **state)
 {
-	(void)state;
 	disk.next[1] = CHUNK;
 	disk.open = 1;
 	copies("bpt=2 skip=18 seek=18 count=133 thr=2");
@@ -312,7 +306,6 @@ begin_and_end_within_zones(void **state)
 static void
 keep_their_zones_at_any_rate(void **state)
 {
-	(void)state;
 	dst.geo.io_max = CHUNK;
 	copies("rate=100k count=20");
 	assert_int_equal(p.zones, 3);
@@ -343,7 +336,6 @@ told_truly(void)
 static void
 give_back_what_a_stop_leaves(void **state)
 {
-	(void)state;
 	disk.meet = 3;
 	disk.stop = &job;
 	copies("bpt=2");
@@ -355,7 +347,6 @@ give_back_what_a_stop_leaves(void **state)
 static void
 stop_when_one_fails(void **state)
 {
-	(void)state;
 	disk.meet = 3;
 	disk.fails = ZONE + 3 * CHUNK;
 	copies("bpt=2");

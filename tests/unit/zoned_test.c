@@ -99,7 +99,6 @@ set_up(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	memset(&disk, 0, sizeof(disk));
 	kernel.answer = answer;
@@ -128,7 +127,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	close(end.fd);
 	end_sysfs();
 	return unlink(name);
@@ -157,7 +155,6 @@ range(uint64_t from, uint64_t to)
 static void
 is_a_disk(void **state)
 {
-	(void)state;
 	opened();
 	assert_true(end.is.zoned);
 	assert_true(end.is.durable);
@@ -182,7 +179,6 @@ cannot_be(int status)
 static void
 is_refused(void **state)
 {
-	(void)state;
 	disk.read_only = 1;
 	cannot_be(STATUS_ERRNO + EROFS);
 	disk.read_only = 0;
@@ -227,7 +223,6 @@ says_what_the_kernel_refuses(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		deny_nothing();
 		deny(all[i].call, all[i].what, 0, EACCES);
@@ -263,7 +258,6 @@ needs_memory(void **state)
 	unsigned n = 0, were = count_open();
 	int failed;
 
-	(void)state;
 	do {
 		poor_after(n++);
 		f = (struct fault){ 0 };
@@ -284,7 +278,6 @@ needs_memory(void **state)
 static void
 keeps_what_is_written(void **state)
 {
-	(void)state;
 	written_in(0, 4096);			/* says nothing there */
 	written_in(2, 4096);
 	opened();
@@ -318,7 +311,6 @@ leaves_out_zeros_behind_the_room(void **state)
 {
 	unsigned char back[2];
 
-	(void)state;
 	opened();
 	assert_int_equal(range(0, 3 * MIB), 0);
 	assert_int_equal(end.be->prepare(&end, -1, &f), 0);
@@ -378,7 +370,6 @@ writers(unsigned open, unsigned active)
 static void
 is_written_in_several_zones_at_a_time(void **state)
 {
-	(void)state;
 	opened();				/* nothing is known of it */
 	assert_int_equal(end.be->writers(&end, 0, ZONES * MIB, &source, 0), 1);
 	assert_int_equal(endpoint_close(&end), 0);
@@ -411,7 +402,6 @@ is_looked_at_by_another_descriptor(void **state)
 	bool cached = true;
 	int fd;
 
-	(void)state;
 	opened();
 	fd = end.be->view(&end, &cached);
 	assert_true(fd >= 0 && fd != end.fd);
@@ -423,7 +413,6 @@ is_looked_at_by_another_descriptor(void **state)
 static void
 writes_on_after_an_interruption(void **state)
 {
-	(void)state;
 	make_node(name, S_IFBLK, makedev(8, 0));
 	opened();
 	assert_int_equal(range(0, 3 * MIB), 0);
@@ -470,7 +459,6 @@ kept(void)
 static void
 writes_up_to_the_write_pointers_of_the_source(void **state)
 {
-	(void)state;
 	zoned_source();
 	disk.like[1].wp += 8192 / SECTOR;
 	disk.like[1].cond = BLK_ZONE_COND_CLOSED;
@@ -513,7 +501,6 @@ writes_up_to_the_write_pointers_of_the_source(void **state)
 static void
 sees_that_a_zone_was_reset(void **state)
 {
-	(void)state;
 	opened();
 	assert_int_equal(range(0, 3 * MIB), 0);
 	assert_int_equal(end.be->prepare(&end, -1, &f), 0);
@@ -533,7 +520,6 @@ sees_that_a_zone_was_reset(void **state)
 static void
 keeps_free_what_the_source_leaves_in_part(void **state)
 {
-	(void)state;
 	zoned_source();
 	disk.like[1].wp += 8192 / SECTOR;
 	disk.like[1].cond = BLK_ZONE_COND_CLOSED;
@@ -565,7 +551,6 @@ has_another_source(int status)
 static void
 has_its_zones_as_a_zoned_source(void **state)
 {
-	(void)state;
 	zoned_source();
 	has_another_source(0);
 	source_is_there = false;		/* it cannot be asked */

@@ -36,7 +36,6 @@ disk(void)
 static int
 set_up(void **state)
 {
-	(void)state;
 	one = disk();
 	two = disk();
 	return 0;
@@ -45,7 +44,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	(void)state;
 	free(one);
 	free(two);
 	return 0;
@@ -60,7 +58,6 @@ fit(uint64_t from, uint64_t to, uint64_t other)
 static void
 finds_the_zone_of_a_byte(void **state)
 {
-	(void)state;
 	assert_ptr_equal(zones_at(one, 0), &one->zone[0]);
 	assert_ptr_equal(zones_at(one, ZONE - 1), &one->zone[0]);
 	assert_ptr_equal(zones_at(one, ZONE), &one->zone[1]);
@@ -71,7 +68,6 @@ finds_the_zone_of_a_byte(void **state)
 static void
 compares_borders(void **state)
 {
-	(void)state;
 	assert_true(fit(0, ZONES * ZONE, 0));
 	assert_true(fit(ZONE, 3 * ZONE, ZONE));
 	assert_true(fit(ZONE, 3 * ZONE, 2 * ZONE));	/* moved by a zone */
@@ -90,7 +86,6 @@ compares_borders(void **state)
 static void
 compares_what_is_written(void **state)
 {
-	(void)state;
 	one->zone[0].next = 4096;	/* says nothing there */
 	assert_true(zones_equal(one, 0, ZONES * ZONE, two, 0));
 	one->zone[2].next += 4096;
@@ -115,7 +110,6 @@ unwritten(uint64_t from, uint64_t to)
 static void
 finds_what_is_not_written(void **state)
 {
-	(void)state;
 	assert_null(unwritten(0, ZONE));	/* in any order */
 	assert_ptr_equal(unwritten(0, ZONE + 1), &one->zone[1]);
 	assert_null(unwritten(ZONES * ZONE, (ZONES + 1) * ZONE));
@@ -142,7 +136,6 @@ check(uint64_t from, bool reset)
 static void
 keeps_what_is_written(void **state)
 {
-	(void)state;
 	assert_int_equal(check(0, false), 0);
 	one->zone[0].next = ZONE;
 	assert_int_equal(check(0, false), 0);
@@ -157,7 +150,6 @@ keeps_what_is_written(void **state)
 static void
 knows_zones_of_one_size(void **state)
 {
-	(void)state;
 	assert_int_equal(zones_size(one), ZONE);
 	one->zone[3].end -= 4096;
 	assert_int_equal(zones_size(one), ZONE);
@@ -189,7 +181,6 @@ used(struct zone *z, enum zone_use use)
 static void
 keeps_within_the_limits_of_the_disk(void **state)
 {
-	(void)state;
 	assert_int_equal(may(UINT_MAX, UINT_MAX, 0), UINT_MAX);
 	assert_int_equal(may(3, UINT_MAX, 0), 3);
 	assert_int_equal(may(5, 4, 0), 4);
@@ -215,7 +206,6 @@ keeps_within_the_limits_of_the_disk(void **state)
 static void
 does_not_count_what_the_copy_itself_writes(void **state)
 {
-	(void)state;
 	used(&one->zone[2], ZONE_OPEN);
 	assert_int_equal(may(2, 2, 0), 2);
 	/* unless it is open without a need */
@@ -232,7 +222,6 @@ left(void)
 static void
 counts_what_is_left_written_in_part(void **state)
 {
-	(void)state;
 	assert_int_equal(left(), 0);
 	used(&two->zone[1], ZONE_CLOSED);
 	assert_int_equal(left(), 0);		/* it is the last */
