@@ -43,7 +43,7 @@ table_like()
 # whole FILE SECTOR BYTES: a disk with two partitions in 40 MiB
 whole()
 {
-	disk_of "$1" "$3" "$2" && sfdisk -q --no-reread --no-tell-kernel "$dev" <<-EOT && dd status=none if=/dev/urandom of="$dev" bs=1M seek=1 count=8 conv=notrunc
+	disk_of "$1" "$3" "$2" && sfdisk -q --no-reread --no-tell-kernel "$dev" <<-EOT && dd status=none if=/dev/urandom of="$dev" bs=1M seek=1 count=8 conv=notrunc && sync "$dev"
 	label: gpt
 	start=1MiB, size=4MiB, type=uefi, name="it's"
 	start=8MiB, size=16MiB, attrs="LegacyBIOSBootable"
