@@ -107,3 +107,16 @@ shapes()
 	    END { exit NR < 2 }' out || fail "$(<out)"
 }
 it "stands behind the table of shapes" shapes
+# Of the same seed always the same disk, and another than of the next one.
+by_seed()
+{
+	local n runs=0
+	for n in 10 10 17; do
+		((++runs))
+		"$top/tests/bench/shapes" -r $n -t >out.$n.$runs || return
+		awk -F '\t' '$5 != ($4 == "pardd" ? 100 : 0) || NF != 21 || $21 != 0 || $11 == 0 { exit 1 }
+		    END { exit NR < 1 }' out.$n.$runs || fail "$(<out.$n.$runs)" || return
+	done
+	same out.10.1 out.10.2 && ! cmp -s <(cut -f 6- out.10.1) <(cut -f 6- out.17.3)
+}
+it "stands behind disks that chance makes" by_seed

@@ -2,13 +2,18 @@
  * shape: what a bad disk is like, as tests/tools/counted.c takes it.
  *
  *	shape NAME [SEED [MIB]]
+ *	shape -l NAME...
  *
  * Prints it: size, costs, and the bad areas that chance makes of SEED (1).  MIB
  * is the size in place of the shape's own; with it goes the size of what
  * repeats over the disk, and the number of what is scattered stays.  Without a name the
  * names are listed, each with a text, the flags that serve GNU ddrescue best on
  * it, 1 where the disk rotates, and 1 where it takes
- * minutes, parted by tabs.
+ * minutes, parted by tabs; with -l those given.
+ *
+ * The names r1, r2, ... are disks that chance makes: one of some families of
+ * damage, on a disk of any size, with errors of any length, and perhaps a
+ * trouble more.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -32,6 +37,9 @@ struct disk {
 	size_t		 nbad;
 	struct range	*slow;
 	size_t		 nslow;
+	char		 text[128], words[128];	/* of one that chance makes */
+	const char	*flags;
+	bool		 rotates;
 };
 
 struct shape {
@@ -186,6 +194,197 @@ ends(struct disk *d, unsigned front, unsigned back)
 	bad(d, d->n - back, back);
 }
 
+/* ---------------------------------------------------- what chance makes of it */
+
+/* Between the two, each magnitude as likely. */
+static uint64_t
+some(struct disk *d, uint64_t least, uint64_t most)
+{
+	return (uint64_t)((double)least * pow((double)(most + 1) /
+	    (double)least, chance(d)));
+}
+
+/* One large one, and singles or eights. */
+static const char *
+random_giant(struct disk *d)
+{
+	uint64_t len = (uint64_t)((double)d->n * (.02 + .28 * chance(d)));
+	uint64_t n = 1 + below(d, 200);
+
+	bad(d, below(d, d->n - len), len);
+	while (n-- > 0)
+		bad(d, below(d, d->n), below(d, 3) == 0 ? 8 : 1);
+	return "a giant area and small ones";
+}
+
+static const char *
+random_mixed(struct disk *d)
+{
+	mixed(d, 5 + (unsigned)below(d, 96), 10 + (unsigned)below(d, 40));
+	return "areas, sizes lognormal";
+}
+
+static const char *
+random_dense(struct disk *d)
+{
+	static const uint64_t runs[] = { 1, 2, 8, 40 };
+	uint64_t zones = 1 + below(d, 8), len = runs[below(d, 4)], size, n, at;
+	uint64_t part = some(d, 4, 512);
+
+	size = d->n / 8 / zones < d->n / 256 ? d->n / 8 / zones : d->n / 256;
+	size = size < UINT64_C(1) << 22 ? size : UINT64_C(1) << 22;
+	while (zones-- > 0) {
+		at = below(d, d->n - size);
+		for (n = size / part / len + 1; n > 0; n--)
+			bad(d, at + below(d, size), len);
+	}
+	return "dense zones";
+}
+
+static const char *
+random_clusters(struct disk *d)
+{
+	uint64_t n = 1 + below(d, 40), len = some(d, 1, 8192);
+
+	while (n-- > 0)
+		bad(d, below(d, d->n), 1 + (uint64_t)((double)len *
+		    (.3 + 1.7 * chance(d))));
+	return "clusters";
+}
+
+/* On all of the disk or a part, as regular as not. */
+static const char *
+random_stripes(struct disk *d)
+{
+	static const double jitters[] = { 0, 0, .1, .3 };
+	uint64_t len = some(d, 1, 8192);
+	uint64_t period = (uint64_t)((double)len * exp2(.6 + 5.4 * chance(d)));
+	double jitter = jitters[below(d, 4)];
+	uint64_t at = below(d, 3) == 0 ? d->n / 10 * 3 : 0;
+	uint64_t end = below(d, 3) == 0 ? d->n / 10 * 6 : d->n;
+
+	if (period < d->n / 30000)
+		period = d->n / 30000;
+	for (at += below(d, period); at < end; at += period)
+		bad(d, at + (uint64_t)((double)period * jitter * chance(d)),
+		    len);
+	return jitter > 0 ? "uneven stripes" : "stripes";
+}
+
+/* One of them is dead; they take turns, or go there and back. */
+static const char *
+random_head(struct disk *d)
+{
+	uint64_t heads = 2 + below(d, 7), which = below(d, heads);
+	uint64_t most = d->n / heads / 8, run, i;
+	bool back = below(d, 2) == 0;
+
+	run = some(d, most > 128 * 30000 ? most / 30000 : 128, most);
+	for (i = 0; i * run < d->n; i++)
+		if ((back && i / heads % 2 == 1 ? heads - 1 - i % heads :
+		    i % heads) == which)
+			bad(d, i * run, run);
+	return back ? "a dead head, serpentine" : "a dead head";
+}
+
+static const char *
+random_scratch(struct disk *d)
+{
+	uint64_t n = 10 + below(d, 400), track = some(d, 256, d->n / 2 / n);
+	uint64_t len = some(d, 1, track / 4), at = below(d, d->n / 2);
+	double slope = chance(d) / 8;
+
+	for (; n-- > 0; at += track)
+		bad(d, at + (uint64_t)((double)(n * track) * slope) % track +
+		    below(d, track / 16), len);
+	return "a scratch";
+}
+
+/* Blocks of so many sectors are lost as one. */
+static void
+widen(struct disk *d, uint64_t block)
+{
+	uint64_t end;
+	size_t i;
+
+	for (i = 0; i < d->nbad; i++) {
+		end = d->bad[i].off + d->bad[i].len;
+		d->bad[i].off -= d->bad[i].off % block;
+		end += (block - end % block) % block;
+		d->bad[i].len = end - d->bad[i].off;
+	}
+}
+
+/* What is strange about the disk, and its word, if anything is. */
+static const char *
+random_trouble(struct disk *d, char *word, size_t room)
+{
+	size_t i;
+
+	switch (below(d, 16)) {
+	case 0:
+		d->flags = "-b 4096";
+		widen(d, 8);
+		snprintf(word, room, ";physical 4096");
+		return ", 512e";
+	case 1:
+		widen(d, 128);
+		return ", a bridge that loses 64 KiB for a sector";
+	case 2:
+		snprintf(word, room, ";grow %" PRIu64, 2 + below(d, 7));
+		return ", growing";
+	case 3:
+		d->flags = "-r 2";
+		snprintf(word, room, ";tries 3");
+		return ", that can be read at the third try";
+	case 4:
+		snprintf(word, room, ";above %" PRIu64, some(d, 1, 16) * 4096);
+		return ", only for longer reads";
+	case 5:
+		for (i = 0; i < 8; i++)
+			d->slow[i] = (struct range){ i * (d->n / 8) +
+				below(d, d->n / 16), d->n / 128 };
+		d->nslow = i;
+		return ", slow areas";
+	}
+	return "";
+}
+
+/* The disk of a seed: whatever it is, always the same. */
+static void
+make_random(struct disk *d, uint64_t seed, uint64_t mib)
+{
+	static const char *(*const family[])(struct disk *) = {
+		random_giant, random_mixed, random_dense, random_clusters,
+		random_stripes, random_head, random_scratch };
+	char word[32] = "";
+	const char *what, *trouble;
+	uint64_t error, servers, sum = 0;
+	size_t i;
+
+	d->dice = seed * UINT64_C(0x2545F4914F6CDD1D);
+	d->n = (below(d, 3) > 0 ? UINT64_C(256) << below(d, 3) :
+	    below(d, 8) > 0 ? some(d, 256, 65536) : some(d, 65536, 1 << 20)) *
+	    SECTORS;
+	if (mib > 0)
+		d->n = mib * SECTORS;
+	d->rotates = below(d, 2) == 0;
+	d->flags = "";
+	error = some(d, 10000, 10000000);
+	servers = d->rotates ? 1 : 1 + below(d, 4);
+	what = family[below(d, sizeof(family) / sizeof(family[0]))](d);
+	trouble = random_trouble(d, word, sizeof(word));
+	for (i = 0; i < d->nbad; i++)
+		sum += d->bad[i].len;
+	snprintf(d->text, sizeof(d->text), "%s%s: %" PRIu64 " MiB, %s, %.2g s "
+	    "an error", what, trouble, d->n / SECTORS, d->rotates ? "rotating" :
+	    "flash", (double)error / 1e6);
+	snprintf(d->words, sizeof(d->words), "overhead 50;latency 100;%s;"
+	    "servers %" PRIu64 ";error %" PRIu64 "%s%s", d->rotates ?
+	    "jump 8000" : "jump 0", servers, error, word, sum > 20000 ?
+	    ";stop 1" : "");
+}
+
 /* Flash serves some reads at a time, what is "one" does not. */
 #define ONE	"overhead 50;latency 100;error 100000"
 #define SSD	ONE ";servers 4"
@@ -248,14 +447,20 @@ static const struct shape shapes[] = {
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 static void
-list(void)
+list_one(const char *name, const char *text, const char *flags, bool rotates,
+    bool long_one)
+{
+	printf("%s\t%s\t-d%s%s\t%d\t%d\n", name, text, *flags != '\0' ?
+	    " " : "", flags, rotates, long_one);
+}
+
+static void
+list_all(void)
 {
 	size_t i;
 
 	for (i = 0; i < COUNT(shapes); i++)
-		printf("%s\t%s\t-d%s%s\t%d\t%d\n", shapes[i].name,
-		    shapes[i].text,
-		    *shapes[i].flags != '\0' ? " " : "", shapes[i].flags,
+		list_one(shapes[i].name, shapes[i].text, shapes[i].flags,
 		    shapes[i].rotates, shapes[i].long_one);
 }
 
@@ -316,31 +521,60 @@ number(const char *text)
 	return n;
 }
 
+/* One of "shapes", by its name; returns its words. */
+static const char *
+make_shape(struct disk *d, const char *name, uint64_t seed, uint64_t mib)
+{
+	const struct shape *s = find(name);
+	unsigned b = s->b;
+
+	mib = mib > 0 ? mib : s->mib;
+	if (s->make == head || s->make == zones)
+		b = (unsigned)(s->b * mib / s->mib);
+	d->n = mib * SECTORS;
+	d->dice = seed * 1000003;
+	s->make(d, s->a, b);
+	return s->words;
+}
+
+static void
+list_random(struct disk *d, char **name)
+{
+	for (; *name != NULL; name++) {
+		d->nbad = d->nslow = 0;
+		make_random(d, number(*name + 1), 0);
+		list_one(*name, d->text, d->flags, d->rotates, false);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	struct disk d = { .nbad = 0 };
-	const struct shape *s;
-	uint64_t seed = argc > 2 ? number(argv[2]) : 1, mib;
-	unsigned b;
+	uint64_t seed = argc > 2 && *argv[1] != '-' ? number(argv[2]) : 1;
+	uint64_t mib = argc > 3 && *argv[1] != '-' ? number(argv[3]) : 0;
+	const char *words;
 
 	if (argc < 2) {
-		list();
+		list_all();
 		return 0;
 	}
-	s = find(argv[1]);
-	mib = argc > 3 ? number(argv[3]) : s->mib;
-	b = s->make == head || s->make == zones ? (unsigned)(s->b * mib /
-	    s->mib) : s->b;
-	d.n = mib * SECTORS;
-	d.dice = seed * 1000003;
 	d.bad = calloc(MOST, sizeof(*d.bad));
 	d.slow = calloc(MOST, sizeof(*d.slow));
 	if (d.bad == NULL || d.slow == NULL)
 		err(125, NULL);
-	s->make(&d, s->a, b);
+	if (strcmp(argv[1], "-l") == 0) {
+		list_random(&d, argv + 2);
+		return 0;
+	}
+	if (argv[1][0] == 'r' && argv[1][1] >= '1' && argv[1][1] <= '9') {
+		make_random(&d, number(argv[1] + 1), mib);
+		words = d.words;
+	} else {
+		words = make_shape(&d, argv[1], seed, mib);
+	}
 	printf("size %" PRIu64 "\nrate 200e6\n", d.n * SECTOR);
-	print_words(s->words);
+	print_words(words);
 	print_ranges(d.bad, d.nbad, "bad", "");
 	print_ranges(d.slow, d.nslow, "slow", " 1.5e6");
 	free(d.bad);
