@@ -314,9 +314,16 @@ session_open_target(struct session *s, struct fault *f)
 	    endpoint_open(&s->dst, TARGET, o, look, f);
 }
 
+static int
+session_open_events(struct session *s, struct fault *f)
+{
+	return events_open(&s->ev, f);
+}
+
 /*
- * Open an end; if somebody has a lease on the file, as often as it takes: the
- * kernel ends the lease after a while (lease-break-time in proc(5)).
+ * Open an end, or json= and log=; if somebody has a lease on the file, as often
+ * as it takes: the kernel ends the lease after a while (lease-break-time in
+ * proc(5)).
  */
 static int
 session_open(struct session *s, int (*open)(struct session *, struct fault *),
@@ -365,7 +372,8 @@ session_copy(struct session *s)
 	struct fault f;
 	int status;
 
-	if (events_open(&s->ev, s->o, &f) != 0 ||
+	events_begin(&s->ev, s->o);
+	if (session_open(s, session_open_events, &f) != 0 ||
 	    session_open_ends(s, &f) != 0)
 		return session_refused(s, &f);
 	status = session_hold_messages(s);
@@ -386,7 +394,8 @@ session_misused(struct session *s, const struct fault *why)
 	struct fault f;
 	int status;
 
-	events_open(&s->ev, s->o, &f);
+	events_begin(&s->ev, s->o);
+	session_open(s, session_open_events, &f);
 	status = session_refused(s, why);
 	events_close(&s->ev);
 	return status;

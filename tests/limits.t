@@ -222,6 +222,16 @@ leased()
 }
 it "says that it waits for who has a lease on the target" leased dst
 it "... or on the source" leased src
+leased_lines()
+{
+	"$blocks" make src 64k && "$blocks" make dst 64k 9 && : >lines && rm -f other &&
+	    exits 61 "$tools/hold" lease lines "$pardd" if=src of=dst "$1=lines" timeout=2 &&
+	    says '^pardd: lines: another program.* has a lease on it; waiting' && holds dst 0 0 64k 9 &&
+	    exits 61 "$tools/hold" lease lines "$pardd" if=src of=dst "$1=lines" timeout=1 status=none &&
+	    does_not_say waiting && [[ ! -s lines ]]
+}
+it "... or on the file of log=" leased_lines log
+it "... or of json=" leased_lines json
 given_up()
 {
 	"$blocks" make src 64k && "$blocks" make dst 64k 9 && : >other || return
@@ -235,7 +245,15 @@ given_up()
 	wait
 	"$tools/hold" lease other sleep 1 &
 	until_true 20 has_lease other && exits 0 "$pardd" if=src of=dst log=other && [[ -s other ]] &&
-	    does_not_say Resource
+	    does_not_say Resource || return
+	wait
+	# whoever reads the lines meanwhile does not see them end
+	mkfifo lines && : >other && { "$tools/hold" lease other sleep 3 & } && until_true 20 has_lease other || return
+	cat lines >got &
+	exits 0 "$pardd" if=src of=dst log=other json=lines && [[ -s other ]] && wait && tail -n 1 got | grep -q '"complete"' &&
+	    says 'other: .*has a lease on it; waiting' || return
+	"$tools/hold" lease other sleep 2 &
+	until_true 20 has_lease other && exits 1 "$pardd" if=src of=dst bs=0 log=other && grep -q '"status":1' <(tail -n 1 other)
 }
 has_lease()
 {

@@ -37,7 +37,8 @@ struct sink {
  * Open s->name.  Unless this is a journal, a number is a descriptor, and so is
  * what a shell makes of >(command).  Refuses an end of the copy, none of which
  * may be open yet, and files of other operands.  With --dry-run a name is only
- * checked.  Returns 0, or -1 with *f and nothing to close.
+ * checked.  Returns 0, or -1 with *f (f->by is TOLD_LEASED if another process
+ * has a lease on it) and nothing to close.
  */
 int sink_open(struct sink *s, const struct opts *, struct fault *f);
 
@@ -73,12 +74,17 @@ struct events {			/* for the main thread only */
 	bool		 patterned;	/* a pattern was reported */
 };
 
+/* The run begins; nothing is open yet. */
+void events_begin(struct events *, const struct opts *);
+
 /*
- * Open json= and log=.  Neither may be an end of the copy, none of which may be
- * open yet.  With --dry-run a name is only checked.  Returns 0, or -1 with *f;
- * the other one may then be open, and takes the result.
+ * Open json= and log=, unless they are.  Neither may be an end of the copy,
+ * none of which may be open yet.  With --dry-run a name is only checked.
+ * Returns 0, or -1 with *f; the other one may then be open, and takes the
+ * result.  If another process has a lease on one, f->by is TOLD_LEASED: call it
+ * again.
  */
-int events_open(struct events *, const struct opts *, struct fault *f);
+int events_open(struct events *, struct fault *f);
 
 /* The plan was made. */
 void events_plan(struct events *, const struct plan *);

@@ -103,15 +103,11 @@ backend_forbids(const struct endpoint *ep)
 	    (x.stx_attributes & STATX_ATTR_APPEND) != 0 ? 'a' : '\0';
 }
 
-/*
- * Opening a file without waiting fails with EAGAIN if another process has a
- * lease on it (fcntl(2), F_SETLEASE), which it has been asked to give up now.
- */
-static int
-backend_leased(struct fault *f, const struct endpoint *ep)
+int
+fault_leased(struct fault *f, const char *name)
 {
 	fault_set(f, status_errno(EAGAIN), "%s: another program, such as a "
-	    "file server, has a lease on it", ep->name);
+	    "file server, has a lease on it", name);
 	f->by = TOLD_LEASED;
 	return -1;
 }
@@ -123,7 +119,7 @@ fault_found(struct fault *f, const struct endpoint *ep)
 	char flag = err == EPERM ? backend_forbids(ep) : '\0';
 
 	if (err == EAGAIN)
-		return backend_leased(f, ep);
+		return fault_leased(f, ep->name);
 	if (err == ESTALE)
 		return fault_set(f, status_errno(ENOENT), "%s was removed or "
 		    "replaced while it was being opened", ep->name);

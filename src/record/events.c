@@ -175,30 +175,39 @@ event_counts(const struct tally *t)
 
 enum { INTERVAL = 1 };		/* seconds */
 
-int
-events_open(struct events *ev, const struct opts *o, struct fault *f)
+void
+events_begin(struct events *ev, const struct opts *o)
 {
-	struct fault second;
-	int failed = 0;
-
 	*ev = (struct events){ .opts = o, .next = INTERVAL,
 		.json = { .fd = -1, .key = "json", .name = o->json },
 		.log = { .fd = -1, .key = "log", .name = o->log,
 		    .journal = true } };
 	clock_gettime(CLOCK_REALTIME, &ev->started);
 	if (o->json == NULL && o->log == NULL)
-		return 0;
+		return;
 	signals_ignore();
 	ev->source = describe_unknown(o->input);
 	ev->target = describe_unknown(o->output);
 	ev->unreadable = json_array();
 	ev->mismatch = json_array();
-	if (o->json != NULL)
-		failed = sink_open(&ev->json, o, f);
-	if (o->log != NULL && sink_open(&ev->log, o, failed != 0 ? &second :
-	    f) != 0)
-		failed = -1;
-	return failed;
+}
+
+static int
+events_open_sink(struct sink *s, const struct opts *o, struct fault *f)
+{
+	return s->name == NULL || s->fd >= 0 ? 0 : sink_open(s, o, f);
+}
+
+int
+events_open(struct events *ev, struct fault *f)
+{
+	struct fault of_log;
+	int json = events_open_sink(&ev->json, ev->opts, f);
+	int log = events_open_sink(&ev->log, ev->opts, &of_log);
+
+	if (log != 0 && (json == 0 || of_log.by == TOLD_LEASED))
+		*f = of_log;
+	return json == 0 ? log : json;
 }
 
 static json_t *

@@ -207,8 +207,8 @@ open_old(struct sink *s, const struct opts *o, int path, int flags,
 		    0 : sink_errno(f, s, errno);
 	s->regular = S_ISREG(st.st_mode);
 	s->fd = open_found(path, s->name, flags);
-	if (s->fd < 0 && errno == EAGAIN)	/* wait for it */
-		s->fd = reopen(path, s->name, flags);
+	if (s->fd < 0 && errno == EAGAIN)
+		return fault_leased(f, s->name);
 	if (s->fd < 0)
 		return sink_errno(f, s, errno);
 	if (sink_hold(s, f) != 0)

@@ -536,7 +536,8 @@ is_said_in_json(const struct fault *v, const char *path)
 	json_t *line;
 
 	assert_int_equal(truncate(path, 0), 0);
-	assert_int_equal(events_open(&ev, &o, &f), 0);
+	events_begin(&ev, &o);
+	assert_int_equal(events_open(&ev, &f), 0);
 	events_result(&ev, &p, &out);
 	events_close(&ev);
 	line = json_load_file(path, 0, NULL);
