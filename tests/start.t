@@ -77,6 +77,22 @@ no_scan()
 	! grep -vE '"/dev/loop[0-9]*"|mountinfo"' log | grep -E '"/(dev|sys/block"|proc/self)'
 }
 
+# The heads and tails of all disks are asked for before the first of them is
+# waited for; what is read later has been there until then.
+at_once()
+{
+	local name n
+	truncate -s 60M a && truncate -s 64M b c && printf '%s\n' size=20M size=20M | sfdisk -q --label gpt a || return
+	for name in a b c; do
+		loop "$name" && printf -v "$name" %s "$dev" || return
+	done
+	exits 0 strace -o log -e trace=fadvise64,pread64,read -y "$pardd" if="$a" of="$b" of="$c" || return
+	sed -i '/[0-9]<\/dev\/loop/!d; /RANDOM/d; s/".*"//' log
+	n=$(sed '/read/Q' log | grep WILLNEED | grep -o '/dev/loop[0-9]*' | sort | uniq -c | awk '$1 >= 2' | wc -l)
+	((n == 3)) && grep -q "read.*$a" log && grep -q "read.*$c" log && ! sed '1,/DONTNEED/d' log | grep read ||
+	    fail "$n are asked before one is read: $(head -20 log)"
+}
+
 # threads N OPERAND...: a small copy from memory to memory starts as many.
 threads()
 {
@@ -89,6 +105,11 @@ threads()
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	it "reads the first byte after a hundred calls" calls
 	it "does not look for devices to copy a file onto a file" no_scan
+	if can_loop; then
+		it "asks all disks at once for what is read before a copy, and once" at_once
+	else
+		skip "no loop devices" "asks all disks at once for what is read before a copy, and once"
+	fi
 	if [[ $(stat -f -c %T /dev/shm) = tmpfs ]]; then
 		it "starts no thread to copy 1 MiB in memory" threads 0
 		it "starts one to wait for rate=" threads 1 rate=100M

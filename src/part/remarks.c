@@ -17,6 +17,12 @@
 #include "base/number.h"
 #include "disk/disk.h"
 
+/* Bytes at both ends of a disk: */
+enum {
+	TABLE_EDGE = 64 << 10,	/* that mostly have all of a table */
+	SIGNS_EDGE = 512 << 10,	/* that may have signatures */
+};
+
 /* The start of an end, read when first needed. */
 struct lookup {
 	struct endpoint *ep;
@@ -464,20 +470,54 @@ remarks_of_target(struct remarks *found, const struct plan *p,
 	table_free(&dst);
 }
 
+/*
+ * Ask a disk for both of its ends: it may read them at once, and while other
+ * disks do.  They stay in the page cache until the view is closed.
+ */
+static void
+view_ahead(struct view *v, struct endpoint *ep, uint64_t edge)
+{
+	*v = (struct view){ .fd = -1, .from = -1 };
+	if (ep->is.device && !ep->is.probed && parts_possible(ep) &&
+	    view_open(v, ep) == 0)
+		(void)view_edges(v, edge);
+}
+
+/* Do so for the source and the targets.  Returns how many views are open. */
+static unsigned
+remarks_ahead(struct view v[1 + TARGETS_MOST], const struct plan *p,
+    bool thorough)
+{
+	const struct plan *one;
+	unsigned n = 0;
+
+	if (p->work == WORK_COMPARE || !p->dst->is.device ||
+	    (!thorough && (p->opts->status & SHOW_NONE) != 0))
+		return 0;
+	for (; (one = plan_each(p, n)) != NULL; n++)
+		view_ahead(&v[n], one->dst, SIGNS_EDGE);
+	view_ahead(&v[n], p->src, TABLE_EDGE);
+	return n + 1;
+}
+
 void
 remarks_make(struct remarks *const found[], const struct plan *p,
     bool thorough)
 {
 	struct lookup src = { .ep = p->src };
+	struct view ahead[TARGETS_MOST + 1];
 	const struct plan *one;
-	unsigned i;
+	unsigned i, n;
 
+	n = remarks_ahead(ahead, p, thorough);
 	for (i = 0; (one = plan_each(p, i)) != NULL; i++) {
 		*found[i] = (struct remarks){ .signs = 0 };
 		if (p->work != WORK_COMPARE)
 			remarks_of_target(found[i], one, &src, thorough);
 	}
 	table_free(&src);
+	while (n > 0)
+		view_close(&ahead[--n]);
 }
 
 void
