@@ -19,6 +19,12 @@ right()
 	tail -n 1 said
 }
 it "leaves what it says it left, whatever happens" right
+resumed()
+{
+	"$sim" -r -s "$first" -n "$((runs / 2))" >said || fail "$(head -n 5 said)" || return
+	tail -n 1 said
+}
+it "goes on with rescues that were stopped anywhere, by other command lines" resumed
 
 again()
 {
@@ -31,12 +37,12 @@ again()
 }
 it "does the same again by its seed" again
 
-# One that is told is the same when it is run alone.
+# alone [-r]: one that is told is the same when it is run alone
 alone()
 {
 	local seed what
 	read -r _ seed what <said
-	"$sim" -s "${seed%:}" | grep -qx "seed $seed $what" || fail "seed $seed alone is another"
+	"$sim" "$@" -s "${seed%:}" | grep -qx "seed $seed $what" || fail "seed $seed alone is another"
 }
 
 # Each would take the other's map for its own.
@@ -51,15 +57,15 @@ it "does not run where another does" crowded
 
 # ------------------------------------------------------- faults it has to find
 
-# finds FILE.c SED WHAT: runs notice what is done to a source
+# finds FILE.c SED WHAT [-r]: runs notice what is done to a source
 finds()
 {
 	local without=net/rbd.o
 	make_faulty "$1" "$2" "$BUILD"/sched/{pardd_main,sim.*}.o -Wl,--wrap=confine,--wrap=signals_raise || return
 	sim=$PWD/faulty
-	! "$sim" -m 1 -s "$first" -n 5000 >said || fail "nobody noticed" || return
+	! "$sim" "${@:4}" -m 1 -s "$first" -n 5000 >said || fail "nobody noticed" || return
 	grep -q ": $3\$" said || fail "$(head -n 3 said)" || return
-	alone
+	alone "${@:4}"
 }
 needs "[[ -e '$top/config.mk' ]]" -- "it was configured elsewhere"
 it "finds a map that is saved without a flush" finds src/rescue/mapsaver.c \
@@ -68,3 +74,5 @@ it "finds an end without a flush" finds src/run/lead.c \
     's/job_flush(job, &job->flush);/;/' 'a sector is missing'
 it "finds an error of an earlier write that is taken for this one's" finds src/copy/transfer.c \
     's/ && !io->spent && left/ \&\& left/' 'a sector is missing'
+it "finds a rescue that goes on without the parts between bad ends" finds src/rescue/gaps.c \
+    's/^\t    s == UNSCRAPED;/\t    false;/' 'a sector is missing that could be read' -r

@@ -58,7 +58,7 @@ machine_on(void)
 
 	machine.dark = false;
 	for (d = machine.target; d < machine.target + machine.targets; d++) {
-		memcpy(d->now, d->kept, sizeof(d->now));
+		memcpy(d->now, d->kept, d->sectors * SECTOR);
 		memset(d->dirty, 0, sizeof(d->dirty));
 		d->lost = false;
 	}

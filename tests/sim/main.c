@@ -3,8 +3,10 @@
  * as often as it takes to come to an end with map=, and the model has to agree
  * with what it left.
  *
- *	sim [-v] [-m MOST] [-s SEED] [-n RUNS]
+ *	sim [-rv] [-m MOST] [-s SEED] [-n RUNS]
  *
+ * -r: only rescues, of larger disks with more that is bad, each stopped once at
+ * least and gone on with by another command line.
  * A run that is wrong is told by its seed: sim -v -s SEED shows it again.  It
  * ends after MOST of them (5), or with 0 when there was none.  Works in the
  * directory it is started in, with a file "map", and holds a lock of that
@@ -28,7 +30,7 @@
 #include "plan/confine.h"
 #include "sim.h"
 
-enum { WORDS = 24, LETTERS = 32, LIVES = 6 };
+enum { WORDS = 24, LETTERS = 32, LIVES = 6, COPIED = 256 };
 
 struct line {
 	char	 text[WORDS][LETTERS];
@@ -100,7 +102,7 @@ fill(struct disk *d, bool holes)
 			k = d->sectors - at;
 		memset(d->now + at * SECTOR, 0, k * SECTOR);
 	}
-	memcpy(d->kept, d->now, sizeof(d->kept));
+	memcpy(d->kept, d->now, d->sectors * SECTOR);
 }
 
 static void
@@ -117,16 +119,16 @@ make_disk(struct disk *d, size_t sectors, size_t block)
 }
 
 static void
-spoil_source(struct disk *d)
+spoil_source(struct disk *d, bool worse)
 {
 	size_t n, at, k, length;
 
 	d->sparse = chance(3);
-	if (!chance(2))
+	if (!worse && !chance(2))
 		return;
-	for (n = some(3); n > 0; n--) {
+	for (n = some(worse ? 5 : 3); n > 0; n--) {
 		at = sched_roll(d->sectors);
-		length = some(5);
+		length = some(worse ? 7 : 5);
 		for (k = at; k < at + length && k < d->sectors; k++)
 			d->bad[k] = chance(3) ? (uint8_t)some(2) : BAD;
 	}
@@ -153,29 +155,32 @@ spoil_target(struct disk *d)
 
 /* Disks, and what is to be copied between them. */
 static void
-throw_machine(struct order *o)
+throw_machine(struct order *o, bool worse)
 {
 	size_t block = chance(4) ? 4096 : SECTOR, unit = block / SECTOR;
-	size_t sectors = (some(8) + unit) / unit * unit;
+	size_t sectors = (some(worse ? 10 : 8) + unit) / unit * unit;
+	size_t most = worse ? LONGEST : COPIED;
 	unsigned t;
 
-	memset(&machine, 0, sizeof(machine));
+	machine.requests = 0;
+	machine.dark = false;
+	machine.map[0] = '\0';
 	machine.targets = o->map || !chance(4) ? 1 : 2 +
 	    (unsigned)sched_roll(TARGETS - 1);
-	if (sectors > LONGEST)
-		sectors = LONGEST;
+	if (sectors > most)
+		sectors = most;
 	make_disk(&machine.source, sectors, block);
 	o->skip = chance(2) ? 0 : sched_roll(sectors / unit) * unit;
 	o->count = sectors - o->skip;
 	if (chance(2))
 		o->count = (1 + sched_roll(o->count / unit)) * unit;
 	o->seek = chance(2) ? 0 : some(5) * unit;
-	if (o->seek > LONGEST)
-		o->seek = LONGEST;
+	if (o->seek > COPIED)
+		o->seek = COPIED;
 	for (t = 0; t < machine.targets; t++)
 		make_disk(&machine.target[t], (o->seek + o->count + some(4) +
 		    unit) / unit * unit, block);
-	spoil_source(&machine.source);
+	spoil_source(&machine.source, worse);
 	for (t = 0; t < machine.targets; t++)
 		spoil_target(&machine.target[t]);
 	machine.cut_at = machine.signal_at = NEVER;
@@ -292,11 +297,11 @@ restore_map(void)
 
 /* What may come in between, but the last time. */
 static void
-disturb(bool last)
+disturb(bool last, bool surely)
 {
 	machine.requests = 0;
 	machine.cut_at = machine.signal_at = NEVER;
-	if (last || chance(4))
+	if (last || (!surely && chance(4)))
 		return;
 	if (chance(3))
 		machine.signal_at = some(9);
@@ -306,7 +311,7 @@ disturb(bool last)
 
 /* One seed: what is wrong, or NULL. */
 static const char *
-play(uint64_t seed, bool loud, uint64_t count[])
+play(uint64_t seed, bool rescues, bool loud, uint64_t count[])
 {
 	struct order o = { .map = false };
 	struct line l;
@@ -315,17 +320,18 @@ play(uint64_t seed, bool loud, uint64_t count[])
 	bool last = false;
 
 	sched_begin(seed);
-	o.map = chance(2);
+	o.map = rescues || chance(2);
 	o.coe = !o.map && chance(2);
-	throw_machine(&o);
+	throw_machine(&o, rescues);
 	unlink("map");
 	model_begin(&o);
 	for (life = 0; life < LIVES && !last && wrong == NULL; life++) {
-		last = life == LIVES - 1 || chance(2);
+		last = life == LIVES - 1 || ((life > 0 || !rescues) &&
+		    chance(2));
 		throw_line(&l, &o, last);
 		if (loud)
 			show(&l);
-		disturb(last);
+		disturb(last, rescues);
 		status = start(&l);
 		wrong = model_judge(status, last);
 		if (loud)
@@ -361,17 +367,20 @@ main(int argc, char *argv[])
 {
 	uint64_t seed = 1, n = 1, most = 5, i, failed = 0;
 	uint64_t count[256] = { 0 };
-	bool loud = false;
+	bool loud = false, rescues = false;
 	const char *wrong;
 	int c, out, nothing, directory;
 
-	while ((c = getopt(argc, argv, "m:n:s:v")) != -1)
+	while ((c = getopt(argc, argv, "m:n:rs:v")) != -1)
 		switch (c) {
 		case 'm':
 			most = strtoull(optarg, NULL, 10);
 			break;
 		case 'n':
 			n = strtoull(optarg, NULL, 10);
+			break;
+		case 'r':
+			rescues = true;
 			break;
 		case 's':
 			seed = strtoull(optarg, NULL, 10);
@@ -380,7 +389,7 @@ main(int argc, char *argv[])
 			loud = true;
 			break;
 		default:
-			errx(2, "usage: sim [-v] [-m MOST] [-s SEED] [-n RUNS]");
+			errx(2, "usage: sim [-rv] [-m MOST] [-s SEED] [-n RUNS]");
 		}
 	directory = lock_dir();
 	out = dup(STDOUT_FILENO);
@@ -388,7 +397,7 @@ main(int argc, char *argv[])
 	if (out < 0 || nothing < 0 || (!loud && dup2(nothing, 2) != 2))
 		err(2, "/dev/null");
 	for (i = 0; i < n && failed < most; i++) {
-		wrong = play(seed + i, loud, count);
+		wrong = play(seed + i, rescues, loud, count);
 		if (wrong == NULL)
 			continue;
 		failed++;

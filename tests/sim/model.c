@@ -18,8 +18,9 @@ model_begin(const struct order *o)
 	size_t i;
 
 	order = *o;
-	for (i = 0; i < TARGETS; i++)
-		memcpy(before[i], machine.target[i].now, ROOM);
+	for (i = 0; i < machine.targets; i++)
+		memcpy(before[i], machine.target[i].now,
+		    machine.target[i].sectors * SECTOR);
 	for (i = 0; i < SECTORS; i++)
 		ever_bad[i] = machine.source.bad[i] > 0;
 }

@@ -15,7 +15,7 @@
 
 enum {
 	SECTOR = 512,
-	LONGEST = 256,		/* sectors, of a source */
+	LONGEST = 1024,		/* sectors, of a source */
 	SECTORS = 2 * LONGEST + 64,	/* of a disk, at most */
 	ROOM = SECTORS * SECTOR,
 	TARGETS = 3,
