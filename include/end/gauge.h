@@ -11,7 +11,6 @@
 #define PARDD_GAUGE_H
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 

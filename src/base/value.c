@@ -5,7 +5,6 @@
 #include "base/value.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

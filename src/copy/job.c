@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/param.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "base/status.h"

@@ -11,7 +11,6 @@
 
 #include "base/libc.h"
 #include "base/number.h"
-#include "base/status.h"
 #include "copy/ranges.h"
 #include "digest/hash.h"
 #include "map/map.h"

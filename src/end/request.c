@@ -10,7 +10,6 @@
 #include "end/backend.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 

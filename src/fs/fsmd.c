@@ -7,7 +7,6 @@
  * (drivers/md/md.c, super_1_load: places, the checksum, what is impossible);
  * 0.90 near the end, in the byte order of the machine (super_90_load).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "fsread.h"

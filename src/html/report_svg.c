@@ -5,8 +5,6 @@
  */
 #include "report_data.h"
 
-#include <bsd/string.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/escape.h"

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "base/number.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "disk/opened.h"

@@ -10,7 +10,6 @@
 #include "base/libc.h"
 #include "base/number.h"
 #include "base/print.h"
-#include "base/status.h"
 #include "copy/ranges.h"
 #include "part/remarks.h"
 #include "part/used.h"

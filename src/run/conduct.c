@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/print.h"
-#include "base/status.h"
 #include "base/title.h"
 #include "disk/disk.h"
 #include "end/endpoint.h"

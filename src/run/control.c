@@ -24,7 +24,6 @@
 #include "base/ioprio.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "base/status.h"
 #include "copy/job.h"
 #include "copy/watch.h"
 
