@@ -3,17 +3,11 @@
  * where nothing was moved.
  */
 #include "test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "html/report_file.h"
+#include "drawn.h"
 
 static const uint64_t MS = 1000000;	/* ns */
 
-static char *text;
-static size_t size;
 static struct opts o;
 static struct endpoint src = { .name = "a" }, dst = { .name = "b" };
 static struct plan p;
@@ -65,32 +59,10 @@ note(enum series s, unsigned i, uint64_t bytes, uint64_t ns)
 static void
 draw(double seconds)
 {
-	FILE *to;
+	FILE *to = drawn();
 
-	free(text);
-	text = NULL;
-	to = open_memstream(&text, &size);
-	assert_non_null(to);
 	chart_draw(to, &pr, sum, seconds);
 	fclose(to);
-}
-
-static size_t
-count(const char *what)
-{
-	const char *at = text;
-	size_t n = 0;
-
-	for (; (at = strstr(at, what)) != NULL; at++)
-		n++;
-	return n;
-}
-
-static void
-has(const char *what)
-{
-	if (strstr(text, what) == NULL)
-		fail_msg("nowhere: %s", what);
 }
 
 /* Each point of a path lies between the frames of the picture. */

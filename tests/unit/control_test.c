@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +13,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/status.h"
 #include "copy/job.h"
 #include "run/control.h"
 

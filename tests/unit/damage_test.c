@@ -4,9 +4,6 @@
  */
 #include "test.h"
 
-#include <bsd/string.h>
-#include <stdlib.h>
-
 #include "../../src/html/report_data.h"
 #include "part/damage.h"
 #include "part/remarks.h"

@@ -179,28 +179,10 @@ leaves(unsigned n)
 	return map.free_bytes == (uint64_t)n * SECTOR;
 }
 
-struct spoilt {
-	unsigned char	*p;
-	int		 bytes;
-	uint64_t	 v;
-	enum fs_state	 state;
-	unsigned	 n;
-};
-
 static void
-try(const struct spoilt *s, size_t n)
+try(const struct image_spoilt *s, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		unsealed(NULL);
-		put(s[i].p, s[i].bytes, s[i].v);
-		seal();
-		if (image_read(0) != s[i].state || !leaves(s[i].n))
-			fail_msg("case %zu: %s, %llu free: %s", i,
-			    fs_state_name(map.state), (unsigned long long)
-			    map.free_bytes, map.reason);
-	}
+	image_try(unsealed, seal, leaves, s, n);
 	set_up(NULL);
 }
 
@@ -228,7 +210,7 @@ reads_it(void **state)
 static void
 knows_a_boot_sector(void **state)
 {
-	const struct spoilt no[] = {
+	const struct image_spoilt no[] = {
 		{ disk + 3, 1, 'X', FS_DAMAGED, 0 },
 		{ disk + 510, 2, 0, FS_DAMAGED, 0 },
 		{ disk + B_SECTOR, 1, 8, FS_DAMAGED, 0 },
@@ -257,7 +239,7 @@ knows_a_boot_sector(void **state)
 static void
 judges_it(void **state)
 {
-	const struct spoilt is[] = {
+	const struct image_spoilt is[] = {
 		{ disk + B_FLAGS, 2, 1, FS_CLEAN, ALL },
 		{ disk + B_FLAGS, 2, 2, FS_DIRTY, 0 },
 		{ disk + B_FLAGS, 2, 4, FS_DAMAGED, 0 },
@@ -310,7 +292,7 @@ static void
 doubts_its_bitmap(void **state)
 {
 	unsigned char *p = disk + place(ROOT) + 32, *fat = disk + FAT * SECTOR;
-	const struct spoilt is[] = {
+	const struct image_spoilt is[] = {
 		{ p, 1, 1, FS_DAMAGED, 0 },
 		{ p + 1, 1, 1, FS_DAMAGED, 0 },
 		{ p + E_SIZE, 8, CLUSTERS / 8 - 1, FS_DAMAGED, 0 },

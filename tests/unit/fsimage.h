@@ -139,13 +139,14 @@ hits(uint64_t off, uint64_t len, const char *want, bool more)
 	return names.known && names.more == more && strcmp(got, want) == 0;
 }
 
-/* Without memory nothing is said, neither of it nor of what a range is of. */
-static inline void
-image_needs_memory(uint64_t off, uint64_t len, unsigned how)
+/*
+ * Read it with a request for memory that fails, then with the next, until none
+ * does.  Returns how often it was read.
+ */
+static inline unsigned
+image_lacks_memory(unsigned how)
 {
-	struct fs_extent e = { .off = off, .len = len };
-	struct fs_extents all = { .at = &e, .n = 1 };
-	unsigned n = 0, places;
+	unsigned n = 0;
 	int err;
 
 	do {
@@ -154,8 +155,20 @@ image_needs_memory(uint64_t off, uint64_t len, unsigned how)
 		err = fs_map_read(image.type, &src, how, &map);
 		assert_int_equal(err, poor_was() ? ENOMEM : 0);
 	} while (err != 0);
+	return n;
+}
+
+/* Without memory nothing is said, neither of it nor of what a range is of. */
+static inline void
+image_needs_memory(uint64_t off, uint64_t len, unsigned how)
+{
+	struct fs_extent e = { .off = off, .len = len };
+	struct fs_extents all = { .at = &e, .n = 1 };
+	unsigned n, places = image_lacks_memory(how);
+	int err = ENOMEM;
+
 	assert_true(map.free.n > 0);
-	for (places = n, n = 0; n == 0 || err != 0; n++) {
+	for (n = 0; err != 0; n++) {
 		fs_names_free(&names);
 		poor_after(n);
 		err = fs_names_read(image.type, &src, &all, &names);
@@ -231,6 +244,32 @@ struct misnamed {		/* bytes that are spoilt, and which files */
 	const char	*want;
 	bool		 more;
 };
+
+struct image_spoilt {		/* bytes that are spoilt, what it is then, and */
+	unsigned char	*p;	/* how many clusters are free */
+	int		 bytes;
+	uint64_t	 v;
+	enum fs_state	 state;
+	unsigned	 n;
+};
+
+/* See what each does by itself, in an image made anew. */
+static inline void
+image_try(int (*make)(void **), void (*seal)(void), bool (*leaves)(unsigned),
+    const struct image_spoilt *s, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		make(NULL);
+		put(s[i].p, s[i].bytes, s[i].v);
+		seal();
+		if (image_read(0) != s[i].state || !leaves(s[i].n))
+			fail_msg("case %zu: %s, %llu bytes free: %s", i,
+			    fs_state_name(map.state), (unsigned long long)
+			    map.free_bytes, map.reason);
+	}
+}
 
 /* For one that has no checksums. */
 static inline void

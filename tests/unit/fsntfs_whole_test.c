@@ -337,28 +337,10 @@ leaves(unsigned n)
 	return map.free_bytes == (uint64_t)n * CLUSTER;
 }
 
-struct spoilt {
-	unsigned char	*p;
-	int		 bytes;
-	uint64_t	 v;
-	enum fs_state	 state;
-	unsigned	 n;
-};
-
 static void
-try(const struct spoilt *s, size_t n)
+try(const struct image_spoilt *s, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		unsealed(NULL);
-		put(s[i].p, s[i].bytes, s[i].v);
-		seal();
-		if (image_read(0) != s[i].state || !leaves(s[i].n))
-			fail_msg("case %zu: %s, %llu free: %s", i,
-			    fs_state_name(map.state), (unsigned long long)
-			    map.free_bytes / CLUSTER, map.reason);
-	}
+	image_try(unsealed, seal, leaves, s, n);
 	set_up(NULL);
 }
 
@@ -395,7 +377,7 @@ judges_it(void **state)
 	unsigned char *label = attribute(N_VOLUME, 0);
 	unsigned char *volume = attribute(N_VOLUME, 1);
 	unsigned char *log = attribute(N_LOG, 0), *page = at(LOG) + PAGE;
-	const struct spoilt is[] = {
+	const struct image_spoilt is[] = {
 		{ label, 4, 0x10, FS_CLEAN, ALL },
 		{ volume, 4, 0x10, FS_DAMAGED, 0 },
 		{ volume + A_VALUE_SIZE, 4, 11, FS_DAMAGED, 0 },
@@ -426,7 +408,7 @@ static void
 doubts_its_bitmap(void **state)
 {
 	unsigned char *a = attribute(N_BITMAP, 0);
-	const struct spoilt is[] = {
+	const struct image_spoilt is[] = {
 		{ record(N_BITMAP), 1, 'X', FS_DAMAGED, 0 },
 		{ a, 4, AT_LABEL, FS_DAMAGED, 0 },
 		{ a + A_OUTSIDE, 1, 0, FS_DAMAGED, 0 },
@@ -458,7 +440,7 @@ static void
 doubts_its_table(void **state)
 {
 	unsigned char *mft = attribute(N_MFT, 0);
-	const struct spoilt is[] = {
+	const struct image_spoilt is[] = {
 		{ mft, 4, AT_LABEL, FS_DAMAGED, 0 },
 		{ mft + A_OUTSIDE, 1, 0, FS_DAMAGED, 0 },
 		{ mft + A_FIRST, 8, 1, FS_DIRTY, 0 },

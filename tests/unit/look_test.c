@@ -4,8 +4,6 @@
  */
 #include "test.h"
 
-#include <stdlib.h>
-
 #include "../../src/part/used_survey.h"
 #include "tabled.h"
 

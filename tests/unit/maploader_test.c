@@ -5,7 +5,6 @@
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include "test.h"
 
-#include <bsd/string.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>

@@ -5,7 +5,6 @@
 #ifndef PARDD_TEST_MEMORY_END_H
 #define PARDD_TEST_MEMORY_END_H
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #ifdef HAVE_LIBNBD
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -4,7 +4,6 @@
  */
 #include "test.h"
 
-#include <bsd/string.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 

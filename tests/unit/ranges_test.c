@@ -5,8 +5,6 @@
  */
 #include "test.h"
 
-#include <bsd/string.h>
-#include <stdlib.h>
 #include <sys/param.h>
 
 #include "base/algorithm.h"

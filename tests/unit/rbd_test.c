@@ -8,7 +8,6 @@
 #ifdef HAVE_LIBRBD
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "end/backend.h"

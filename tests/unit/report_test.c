@@ -2,38 +2,16 @@
  * Parts of a report: the curve of the progress, and remarks on the ends.
  */
 #include "test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../src/html/report_data.h"
 #include "part/remarks.h"
 #include "report/report.h"
-
-static char *text;
-static size_t size;
-
-static size_t
-count(const char *what)
-{
-	const char *at = text;
-	size_t n = 0;
-
-	for (; (at = strstr(at, what)) != NULL; at++)
-		n++;
-	return n;
-}
+#include "drawn.h"
 
 static void
 draw(const struct report_data *d)
 {
-	FILE *out;
+	FILE *out = drawn();
 
-	free(text);
-	text = NULL;
-	out = open_memstream(&text, &size);
-	assert_non_null(out);
 	report_draw_progress(out, d);
 	fclose(out);
 }

@@ -5,7 +5,6 @@
  */
 #include "test.h"
 
-#include <bsd/string.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
