@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# That it is the disk which was meant: iserial=, oserial=, --ask.  Needs root.
+# The disk is the one that was meant: iserial=, oserial=, --ask.  Needs root.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/safety.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The asynchronous engine: that it copies what the other one does, and that one
-# can tell which of them does it.
+# The asynchronous engine copies what the other one copies, and one can tell which
+# of them is at work.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Bad sectors of a real block device: an NBD server that fails where a map says
-# so, served as a file, below a loop device that goes straight to it.
+# Bad sectors of a real block device: an NBD server that fails where a map says so,
+# served as a file, below a loop device with direct I/O.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Who uses a target is found out, or it is refused, where that cannot be looked
-# up: no /sys, no /proc, no /dev, files out of reach, no descriptors.  Needs root.
+# Who uses a target is found out; where that cannot be looked up, the target is
+# refused: no /sys, no /proc, no /dev, files out of reach, no descriptors left.
+# Needs root.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/safety.sh"

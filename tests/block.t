@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Block devices, of 512 and of 4096 bytes to the block.  Needs root.
+# Block devices, with blocks of 512 and of 4096 bytes.  Needs root.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Each system call of a run fails once, with each errno that it has: what ends 0
-# is right, what does not says why, and nothing hangs.  LONG=1 tries all of
-# them; else every 11th.  What fails inside the C library is seen here, and what
-# it asks for without a name (io_uring, allocations).
+# Each system call of a run fails once, with each errno that it can have: what ends
+# with 0 is right, anything else says why, and nothing hangs.  LONG=1 tries all of
+# them, otherwise every 11th.  Not seen here: what fails inside the C library, and
+# what has no call of its own (io_uring, allocations).
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# sanitizers ask for memory, too

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The assertions by which NIST's Computer Forensics Tool Testing (CFTT) judges
-# disk imaging tools ("Digital Data Acquisition Tool Assertions and Test Plan"),
-# one case each.  What is not met is so in the manual (FORENSICS); what needs
-# SCSI disks is tried in tests/scsi.
+# The assertions by which NIST's Computer Forensics Tool Testing (CFTT) judges disk
+# imaging tools ("Digital Data Acquisition Tool Assertions and Test Plan"), one case
+# each.  The manual (FORENSICS) names those that are not met; those that need SCSI
+# disks are in tests/scsi.
 # shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# other files have all of it

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# That the target is held until the copy has ended, and what others hold or have
+# The target is held until the copy has ended, and a target that others hold or have
 # locked is not touched.  Needs root.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2046,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"

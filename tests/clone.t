@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Clones of real file systems by used=only: every file is there, byte for byte,
-# and their own checkers find nothing.
+# Clones of real file systems by used=only: every file is there, byte for byte, and
+# the file system's own checker finds nothing.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fs.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# compare=1: where two ends differ, and nothing is written.
+# compare=1 tells where two ends differ, and writes nothing.
 # shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

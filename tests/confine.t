@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the process may still do while it copies: an end may be made to attack it.
+# What the process may still do while it copies, because an end may try to attack it.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs '[[ $VARIANT = plain ]]' -- 'a program under a sanitizer is not confined'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every kind of end through the same cases: what holds for one holds for all.
+# Every kind of end goes through the same cases: what holds for one holds for all.
 # shellcheck disable=SC1091,SC2015,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/iscsi.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The disk whose costs are counted, which the bench of rescues stands on.
+# The simulated disk that counts costs, on which the benchmark of rescues is based.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# a sanitizer brings its own threads

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a rescue says of its losses: the partitions, and commands that name the
-# files hit.  Each file holds words of its own by which it is found on the disk.
+# What a rescue says about its losses: the partitions, and commands that name the
+# damaged files.  Each file holds words of its own by which it is found on the disk.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs 'command -v sfdisk' 'command -v debugfs' 'command -v jq' -- \

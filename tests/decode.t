@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compressed sources (decode=): what is made of them is what the format's own tool
-# makes, and never status 0 for anything else.
+# Compressed sources (decode=) become what the format's own tool makes of them; for
+# anything else the status is never 0.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs "command -v gzip xz zstd lz4 bzip2 zip" \

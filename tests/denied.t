@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the system denies, memory above all: right data or a clear word, and
-# never a crash, a hang or half a file.
+# What the system denies, above all memory: the data are right or a message says why
+# not, and there is never a crash, a hang or half a file.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# What a test throws, by RANDOM: sourced by those that go by a seed.
+# Random choices, for tests that start from a seed.
 
 # pick WORD...: one of them, in $picked
 pick()
@@ -18,9 +18,9 @@ chance()
 {
 	((RANDOM % 100 < $1))
 }
-# mixed SEED N: throw N times.  "begin" makes what all need, "one" throws and
-# judges, and counts in $ran what was not refused.  What a failure leaves is
-# shown; ONLY=I shows the Ith, whatever comes of it.
+# mixed SEED N: run N random cases.  "begin" makes what all of them need, "one" chooses a
+# case, runs and judges it, and counts in $ran those that were not refused.  A failure
+# shows the files of its case; ONLY=I shows case I, whatever its result.
 mixed()
 {
 	local i ran=0

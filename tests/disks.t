@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rescue from and to block devices: odd lengths and blocks, disks that die, hang,
-# go and come back, or become warm.
+# Rescue from and to block devices: odd lengths and blocks; disks that die, hang,
+# disappear and come back, or get warm.
 # shellcheck disable=SC1091,SC2086,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/rescue.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the manuals and the README show is run as it stands there, with loop
-# devices, servers of this machine and an ssh that stays here in place of what it
-# names; or it is said why not.
+# What the manuals and the README show is run as it is printed there, with loop
+# devices, servers on this machine and an ssh that stays here in place of what it
+# names; or it is said why it cannot be run.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/iscsi.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Faults of the ends: right data, right status, and no hang.
+# Faults of the ends: the data and the status are right, and nothing hangs.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

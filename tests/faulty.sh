@@ -1,12 +1,12 @@
-# Programs under the scheduler with a fault that somebody has to find.
+# Programs for the scheduler with a planted fault, which the tests must find.
 # shellcheck shell=bash disable=SC2154
 
-# make_faulty FILE.c SED OBJECT...: ./faulty, with this done to a source
+# make_faulty FILE.c SED OBJECT...: ./faulty, with a source that sed(1) has changed
 make_faulty()
 {
 	local cc flags libs objects
 	sed "$2" "$top/$1" >faulty.c
-	! cmp -s faulty.c "$top/$1" || fail "$1 has not what is to be made a fault" || return
+	! cmp -s faulty.c "$top/$1" || fail "$1 has no such line to be changed" || return
 	{
 		read -ra cc
 		read -ra flags

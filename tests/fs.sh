@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154
 #
-# Sourced by the *.t that make real file systems, behind lib.sh: made by their
-# own tools, filled, and checked by these.
+# Sourced, after lib.sh, by each *.t with real file systems, which are made, filled and
+# checked by their own tools.
 
 # make_fs SIZE KIND [OPTIONS]: in the file img
 make_fs()
@@ -35,8 +35,8 @@ mount_fs()
 	undo umount -l "$PWD/mnt"
 }
 # leave_fs KIND [FILE]
-# What lies on it is written when it is gone: FUSE does not wait for that, nor
-# does the kernel where somebody has made a mount namespace meanwhile.
+# Its last writes may come after umount(8): FUSE does not wait for them, nor does the
+# kernel if another mount namespace has been made meanwhile.
 leave_fs()
 {
 	local file=${2-img}
@@ -47,7 +47,7 @@ leave_fs()
 	*)	until_true 60 detached "$file" ;;
 	esac
 }
-# logged KIND: crash is as fsync left it; a sync(2) of anybody's empties a log tree
+# logged KIND: crash is what fsync left; any sync(2) on the machine empties a log tree
 logged()
 {
 	[[ $1 != btrfs ]] || btrfs inspect-internal dump-super crash | grep -q '^log_root\s*[1-9]'
@@ -61,8 +61,8 @@ detached()
 	[[ -z $(losetup --associated "$1") ]]
 }
 
-# fill: large and small files, directories, and gaps where others were.  The small ones
-# without a process for each.
+# fill: large and small files, directories, and gaps where files were removed.  Small
+# files are made without a process for each.
 fill()
 {
 	local i text

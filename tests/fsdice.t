@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Clones of file systems that dice have made, filled, left and put somewhere: each
-# has the files that the source has, and what its own checker says of it.
+# Clones of random file systems: each clone has the files that the source has, and its
+# checker says the same about both.
 #
-# A roll is a kind with options, a history of its files, a state that it is
-# left in, and a way to copy it.  What is right is what a plain copy of the
-# source is.  SEED=N ONLY=N LONG=1 rolls one again, MANY=N so many; a FILE that
-# SHOW names gets a line or more of each.
+# What is random is the kind and its options, the history of its files, the state that
+# it is left in, and the way to copy it.  A plain copy of the source shows what is
+# right.  SEED=N ONLY=N LONG=1 repeats one case, MANY=N tries so many; SHOW=FILE writes
+# a line or more about each to a file.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fs.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a file system uses: nothing of a file is called free, what a crash leaves
-# is not believed, and what is lost of a file system counts as used.
+# What a file system uses: no block of a file is called free, a file system that
+# crashed is not believed, and what cannot be read of it counts as used.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fs.sh"

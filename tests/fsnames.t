@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The names of the files that hold some bytes.  Each block of a file says whose
-# it is, so that every one that is found on the disk tells what is right.
+# The names of the files that hold given bytes.  Each block of a file says whose it is,
+# so the answer can be checked for every block on the disk.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fs.sh"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What comes from outside, made up by our own fuzzer (tests/fuzz/run): files that
-# are read, what disks, servers and the kernel say, command lines.
+# Input from outside, made up by our own fuzzer (tests/fuzz/run): files that are read,
+# answers of disks, servers and the kernel, command lines.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
-[[ $VARIANT = plain ]] || exit 0	# it has sanitizers of its own
+[[ $VARIANT = plain ]] || exit 0	# it has its own sanitizers
 # shellcheck disable=SC2034 # it is the limit of "it"
 limit=3600
 seed=${SEED:-20260715}

@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# For tests of iSCSI disks: tgtd, on loopback.
+# For tests of iSCSI disks: tgtd on the loopback address.
 
-# serve LUN:FILE[:OPERANDS]...: tgtd with a target of these, until the case has
-# ended; the target is $uri, to be followed by /LUN, and $pid its process.  The
-# address is one of loopback's that nobody else has; tgtd would take the usual
-# port, of all addresses, in place of one that it cannot have.
+# serve LUN:FILE[:OPERANDS]...: tgtd with a target made of these, until the case ends.
+# $uri is the target, to be followed by /LUN, and $pid its process.  The address is a
+# loopback address of its own, because where tgtd cannot have its port, it takes the
+# usual one at all addresses.
 serve()
 {
 	local lun file rest

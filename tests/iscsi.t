@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# iSCSI disks, against tgtd on loopback.
+# iSCSI disks, with tgtd on the loopback address.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/iscsi.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A rescue that something ends: a target or a map that cannot be written, a
-# source that goes.  What stays is true.
+# A rescue that is cut short: a target or map that cannot be written, a source that
+# disappears.  What is left is true.
 # shellcheck disable=SC1091,SC2034,SC2086,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/rescue.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Files of a FUSE server that does not keep to the rules.
+# Files of a FUSE server that breaks the rules.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

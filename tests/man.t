@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The manual and the READMEs: all that the program knows, and nothing else.
+# The manual and the READMEs describe everything the program knows, and nothing else.
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The file of the map: what is one and what is not, and where it can lie.  What
-# the texts mean is tried in unit/mapfile_test.c.
+# The map file: what is accepted as one and what is not, and where it may be.  What its
+# lines mean is tested in unit/mapfile_test.c.
 # shellcheck disable=SC1091,SC2059,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 only plain asan		# one thread reads a map

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Each place of the program that asks for memory is refused it once: all is right
-# or a word says what is not, and nothing hangs or crashes.  What is found in one
-# case is left alone by those behind it.  LONG=1 takes the calls that led to such
-# a place for a part of it, where a sanitizer's build keeps their frames; so does
-# CALLS=N.  (denied.t refuses every allocation of some copies, those of libraries,
-# too.)
+# Each place where the program asks for memory is refused it once: the result is right
+# or a message says what is missing, and nothing hangs or crashes.  A failure that one
+# case has found is left out in later ones.  LONG=1 tells places apart by the calls that
+# led there, too, if the build of a sanitizer keeps their frames; so does CALLS=N.
+# (denied.t refuses every allocation of some copies, those of libraries, too.)
 # shellcheck disable=SC1091,SC2015,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/iscsi.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What people type by mistake: a command line in a row, what is said, and that the
-# target is as it was.  Needs root, for a disk.
+# What people type by mistake, a command line in each row: what they are told, and that
+# the target is unchanged.  Needs root, for a disk.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs can_loop -- "no loop devices"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What was made apart, together: configurations by dice, of all ends, operands
-# and faults that go together, each held against a model of what must be true.
+# Random combinations of ends, operands and faults that are tested one by one
+# elsewhere; a model says what must be true of each.
 #
-#	SEED=N		another set
-#	MANY=N		so many of them
-#	ONLY=N		that one of it, and what it says
-#	REFUSED=FILE	what was refused, a line each
+#	SEED=N		start from another seed
+#	MANY=N		so many cases
+#	ONLY=N		case N alone, with its output
+#	REFUSED=FILE	gets a line for each that was refused
 #
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"

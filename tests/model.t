@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every schedule of a small copy with a map, by the model checker spin(1): see
-# tests/model/copy.pml.  The faults that it has to find are left out by name.
+# tests/model/copy.pml.  Each of its guards is left out by name, and the
+# fault must be found.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# the model is the same

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# NBD ends, against the servers that there are.
+# NBD ends, with the servers that are installed.
 # shellcheck disable=SC1091,SC2119,SC2120,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs can_nbd -- "no nbdkit with its filters, or built without libnbd"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Operands, numbers, and the exact words on stderr.
+# Operands, numbers, and the exact words on standard error.
 # shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT != tsan ]] || exit 0	# one thread reads operands, in all files

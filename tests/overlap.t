@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A source and a target that overlap, or lie on one another.  Needs root.
+# A source and a target that overlap, or one of which lies on the other.  Needs root.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/safety.sh"

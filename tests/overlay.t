@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A file on an overlay (overlayfs) has another name in a layer, on another file
-# system.  Needs root.
+# A file on an overlay (overlayfs) has a second name in a layer, on another file system.
+# Needs root.
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 only plain asan

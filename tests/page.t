@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The plan as a person reads it: what -d shows, and --ask asks by.
+# The plan as a person reads it: what -d shows, and what --ask asks about.
 # shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT != tsan ]] || exit 0		# one thread looks

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Partitions: ipart= and opart=, and what is told of them.
+# Partitions: ipart= and opart=, and what is said about them.
 # shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Power cuts: at any moment there is a map, and what it calls finished is on
-# the medium.
+# Power cuts: there is a map at any moment, and what it calls finished is on the medium.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0	# the calls are the same in all

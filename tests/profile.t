@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What requests took: time=1 and profile=.
+# How long requests took: time=1 and profile=.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs 'command -v jq' 'command -v xmllint' -- "no jq, no xmllint"

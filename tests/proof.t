@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What measures the tests: coverage and mutants, and the lists that they go by.
+# What measures the tests: coverage and mutants, and the lists that these use.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# once is enough

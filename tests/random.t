@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Command lines by dice, given to GNU dd and to pardd (tests/random).
+# Random command lines, given to GNU dd and to pardd (tests/random).
 #
-#	SEED=N		another set
-#	MANY=N		so many of them
-#	ONLY=N		that one of it
+#	SEED=N		start from another seed
+#	MANY=N		so many command lines
+#	ONLY=N		the Nth alone
 #
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# report= and note=: a page that says what is true, is valid, and lets nothing
-# that stands in a name or on a disk become markup.
+# report= and note=: a page that is true and valid, in which nothing from a name or a
+# disk becomes markup.
 # shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 checker=$(type -P tidy)		# lib.sh has a function of that name

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2086,SC2119,SC2120,SC2154
 #
-# Sourced by the *.t about rescues, behind lib.sh: runs with bad sectors, and
-# what their maps are held against.
+# Sourced, after lib.sh, by each *.t about rescues: runs with bad sectors, and checks of
+# their maps.
 
 maps=$tools/maps
 [[ -x $maps ]] || { echo "Bail out! tools/maps is not built"; exit 1; }
@@ -19,7 +19,7 @@ rescue()
 	exits "$1" with_faults "on=$PWD/src op=read at=$bad fail=EIO $2" \
 	    "$pardd" if=src of=dst map=map bs=512 "${@:3}"
 }
-# The same by ddrescue, all of its passes, in the file theirs.
+# The same with ddrescue, in all its passes; its target is the file theirs.
 their()
 {
 	FAULTS="on=$PWD/src op=read at=$bad fail=EIO" LD_PRELOAD=$shim \
@@ -31,21 +31,20 @@ stuff()
 	"$blocks" make src "${1:-$size}" && "$blocks" make dst "${1:-$size}" 9 &&
 	    cp dst old
 }
-# is STATUS RANGES [MAP]: exactly these ranges have it in the map
+# is STATUS RANGES [MAP]: exactly these ranges have this status in the map
 is()
 {
 	local got
 	got=$("$maps" list "${3:-map}" "$1") || return
 	[[ $got = "$2" ]] || fail "$1 in the map: $got, not $2"
 }
-# honest [SKIP SEEK COUNT]: + in the map is right, all else untouched
+# honest [SKIP SEEK COUNT]: what is + in the map is right, and all else untouched
 honest()
 {
 	"$maps" check map src dst old "${1:-0}" "${2:-0}" "${3:-$size}"
 }
 
-# Slow reads that go on, so that a run can be looked at; $half waits at half way
-# until there is a file go.
+# Slow reads, so that a run can be watched; with $half it waits half way for a file go.
 half="on=src op=read at=1048576+ until=go"
 slowly()
 {
@@ -59,8 +58,8 @@ has()
 	[[ -s map && -n $("$maps" list map "$1") ]]
 }
 
-# begun_with LINE...: a map of these, as ddrescue writes it; what it calls
-# finished is at the target
+# begun_with LINE...: a map of these lines, as ddrescue writes it, and a target that has
+# what it calls finished
 begun_with()
 {
 	local at len is
@@ -79,17 +78,17 @@ as_before()
 		is "$s" "$("$maps" list before "$s")" || return
 	done
 }
-# The map says of nothing that it is finished.
+# The map calls nothing finished.
 nothing_safe()
 {
 	is + '' && is '?' 0+$size
 }
-# leaves_threads: it ends without them, and that is no finding
+# leaves_threads: the process ends without joining them, which tsan is not to report
 leaves_threads()
 {
 	export TSAN_OPTIONS=$TSAN_OPTIONS:report_thread_leaks=0
 }
-# The longest of these calls.
+# The duration of the longest of these calls.
 longest()
 {
 	awk -v op="$1" '$1 == op && $3 > n { n = $3 } END { print n + 0 }' faults

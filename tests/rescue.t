@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Rescue: what the map says is true, and nothing unread is written.  What comes of
-# a stop, a failure, another disk: resume.t, lost.t, trust.t; devices: disks.t.
+# Rescue: what the map says is true, and nothing that was not read is written.  See also
+# resume.t (a rescue is stopped), lost.t (it fails), trust.t (other disks and maps) and
+# disks.t (devices).
 # shellcheck disable=SC1091,SC2086,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/rescue.sh"

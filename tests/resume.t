@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A rescue that is stopped or killed at any moment: its map is true, and it goes
-# on from there.
+# A rescue that is stopped or killed at any moment: its map is true, and the next run
+# continues from there.
 # shellcheck disable=SC1091,SC2086,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/rescue.sh"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Rescues by dice: some runs of one command, each with other faults, the last
-# with none; after each, the map and the target are held against the truth.
+# Random rescues: several runs of one command, each with other faults and the last
+# with none; after each run the map and the target are compared with the truth.
 #
-#	SEED=N		another set
-#	MANY=N		so many of them
-#	ONLY=N		that one of it, and what it says
+#	SEED=N		start from another seed
+#	MANY=N		so many cases
+#	ONLY=N		case N alone, with its output
 #
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"

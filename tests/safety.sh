@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016,SC2034,SC2154
 #
-# Sourced by the *.t about who uses a target, behind lib.sh: a disk with
-# partitions, ways to use one, and what must be refused then.  Needs root.
+# Sourced, after lib.sh, by each *.t about uses of a target: a disk with partitions, ways
+# to use one, and what must be refused then.  Needs root.
 
 hold=$tools/hold part=$tools/part
 [[ $VARIANT != tsan ]] || exit 0	# one thread refuses, before there are others
@@ -39,13 +39,13 @@ probe_swap()
 	return $status
 }
 kinds=(mounted read_only held looped)
-# In a chroot whose root is no mount point there are no mounts of one's own.
+# In a chroot whose root is not a mount point, nothing can be mounted privately.
 alone=
 if unshare -m --propagation private true 2>/dev/null; then
 	alone=1
 	kinds+=(elsewhere)
 fi
-# As "it", for what needs them.
+# Like "it", for cases that need them.
 apart()
 {
 	if [[ -n $alone ]]; then
@@ -54,7 +54,7 @@ apart()
 		skip "no mounts of our own" "$1"
 	fi
 }
-# What a loop device lies on has its name there, too; below a chroot it has not.
+# There the file of a loop device has a name, too; below a chroot it has none.
 same_names()
 {
 	local dev name
@@ -84,16 +84,15 @@ disk()
 	d=$dev p1=${d}p1 p2=${d}p2
 	clear_parts "$d"
 	for n in 1 2; do
-		# what used it may be a while in going
+		# its user may take a while to go
 		undo timeout 10 sh -c 'while ! "$0" del "$1" "$2" &&
 		    test -e "$1p$2"; do sleep 0.05; done' "$part" "$d" $n
 	done
 	"$part" add "$d" 1 2048 4096 && "$part" add "$d" 2 7168 4096 &&
 	    until_true 20 test -b "$p2"
 }
-# as_it_was: nothing changed on the disk since.  Left out is where a file system
-# that is mounted has its superblock and its group descriptors, and what the
-# kernel may swap to.
+# as_it_was: nothing on the disk has changed.  Not compared are the superblock and group
+# descriptors of a mounted file system, and what the kernel may swap to.
 snapshot()
 {
 	sync && blockdev --flushbufs "$d" && cp disk.img before
@@ -112,8 +111,8 @@ as_it_was()
 		"$(od -A d -t x1z -N 64 disk.img)"
 }
 
-# Ways to use a partition: $1 is its node, $name what force= calls it, and $by
-# what the message tells of it.
+# Ways to use a partition: $1 is its node, $name the word of force=, and $by what the
+# message says about it.
 mounted()
 {
 	name=mounted by="is mounted on $PWD/m;"
@@ -126,7 +125,7 @@ read_only()
 	mke2fs -q -F -t ext2 "$1" && mkdir m && mount -r "$1" m &&
 	    undo umount "$PWD/m"
 }
-# In a namespace of its own: no table here tells.
+# In a mount namespace of its own: no table of mounts here has it.
 elsewhere()
 {
 	name=held by="is in use .*mounted elsewhere"
@@ -152,8 +151,8 @@ swap()
 	mkswap -q "$1" && swapon "$1" && undo swapoff "$1"
 }
 
-# turned_away OPERANDS...: in one line that names the user and the override,
-# with and without the other overrides, and by --dry-run too
+# turned_away OPERANDS...: refused in one line that names the use and its override, with
+# and without the other overrides, and by --dry-run too
 turned_away()
 {
 	refused "$by.*force=$name writes anyway\)$" if=src "$@" &&
@@ -161,7 +160,7 @@ turned_away()
 		force="$(other_words "$name")" &&
 	    refused "$by.*force=$name writes anyway\)$" if=src "$@" -d && as_it_was
 }
-# arrived BYTE: src is there, but for what as_it_was leaves out
+# arrived BYTE: src is at this byte, apart from what as_it_was does not compare
 arrived()
 {
 	tail -c +$(($1 + 1)) disk.img | head -c 65536 >there.now
@@ -171,7 +170,7 @@ arrived()
 		cmp src there.now
 	fi
 }
-# taken BYTE OPERANDS...: copied to that byte of the disk, and nothing else is
+# taken BYTE OPERANDS...: copied to that byte of the disk, and nothing else changed
 taken()
 {
 	local at=$1
@@ -181,7 +180,7 @@ taken()
 	    status=none
 	as_it_was
 }
-# without FOLDERS COMMAND...: where nothing is in these directories, as in a chroot
+# without FOLDERS COMMAND...: where these directories are empty, as in a chroot
 without()
 {
 	unshare -m --propagation private sh -c 'for folder in $0; do
@@ -189,7 +188,7 @@ without()
 	done
 	exec "$@"' "$@"
 }
-# away FOLDERS REGEX OPERANDS...: refused there in one line, and nothing changed
+# away FOLDERS REGEX OPERANDS...: refused there, in one line, with nothing changed
 can_mount()
 {
 	mkdir -p mnt && mount "$1" mnt 2>/dev/null && umount mnt

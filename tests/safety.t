@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What is refused before a byte is written, and each override.  Where nobody can
-# tell, ends that overlap, the claim, the question: blind.t, overlap.t, claim.t,
-# ask.t.  Needs root.
+# What is refused before a byte is written, and how each refusal is overridden.  For what
+# cannot be looked up, ends that overlap, claims and the question see blind.t, overlap.t,
+# claim.t and ask.t.  Needs root.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/safety.sh"

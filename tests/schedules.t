@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Copies under a scheduler (tests/sched/sched.c): one thread at a time, as a seed
-# has it, with time, faults, lost writes and power cuts that are its, too.  What
-# ends with 0 is right, what a saved map calls finished is there, nobody waits
-# for ever.  A failure tells the seed: SEED=N begins with it, LONG=1 tries more.
+# Copies under a scheduler (tests/sched/sched.c): one thread runs at a time, in an order
+# that a seed decides, as it decides time, faults, lost writes and power cuts.  A copy
+# that ends with 0 is right, what a saved map calls finished is there, and nothing waits
+# for ever.  A failure prints its seed: SEED=N starts from it, LONG=1 tries more.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$top/tests/faulty.sh"
-[[ $VARIANT = plain ]] || exit 0	# it is linked of what was compiled for tsan
+[[ $VARIANT = plain ]] || exit 0	# it is linked from objects compiled for tsan
 needs "[[ -x '$BUILD/sched/pardd' ]]" -- "it was built without tsan"
 # shellcheck disable=SC2034 # it is the limit of "it"
 limit=1200

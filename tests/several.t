@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Several targets by dice: each must hold what a copy to it alone makes of it,
-# and where one of them fails, the others must, too.
+# Random copies to several targets: each target must become what a copy to it alone
+# would make of it; if one of them fails, this must hold for the others.
 #
-#	SEED=N		another set
-#	MANY=N		so many of them
-#	ONLY=N		that one of it, and what it says
+#	SEED=N		start from another seed
+#	MANY=N		so many cases
+#	ONLY=N		case N alone, with its output
 #
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs in a simulation (tests/sim): disks that fail, lose and go, power cuts and
-# signals, command lines, schedules, all of a seed, and a model of what may come
-# of it.  SEED=N begins with it, LONG=1 tries a million.
+# Runs in a simulation (tests/sim): disks that fail, lose data or disappear, power cuts,
+# signals, command lines and schedules, all from one seed; a model says which results
+# are allowed.  SEED=N starts from another seed, LONG=1 tries a million.
 # shellcheck disable=SC1091,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$top/tests/faulty.sh"
-[[ $VARIANT = plain ]] || exit 0	# it is linked of what was compiled for tsan
+[[ $VARIANT = plain ]] || exit 0	# it is linked from objects compiled for tsan
 needs "[[ -x '$BUILD/sched/sim' ]]" -- "it was built without tsan"
 limit=14400		# of "it"
 sim=$BUILD/sched/sim

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# oflag=sparing: the target is read first, and gets only what differs.
+# oflag=sparing reads the target first, and writes only what differs.
 # shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holes and zeros: what is not read, what is not written, and that nothing old
-# is left where they are.  Shared blocks.  Needs losetup for some.
+# Holes and zeros: what is not read, what is not written, and that nothing old is left in
+# their place.  Shared blocks.  Some cases need losetup.
 # shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a copy costs before its first byte: a small one costs nothing else.  A
-# library that is loaded at the start is paid for by every copy (DESIGN.md in src).
+# What a copy costs before its first byte.  Every copy pays for each library that is loaded
+# at the start (src/DESIGN.md).
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0	# the sanitizers' own start is another

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pipes, redirections, and the devices that have no end.
+# Pipes, redirections, and devices without an end.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

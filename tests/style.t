@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the sources promise each other.
+# What holds for all sources.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# once is enough

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One source, several targets: a verdict for each.
+# One source and several targets, with a verdict for each.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Ten things that somebody who has just met the program wants to do.  What he
-# types is in the README or the manual, with the names of his disks, or is what pardd told him to
-# type; it is right at the first attempt.
+# Ten things that somebody new to the program wants to do.  Every command is in the
+# README or the manual, apart from the names of disks, or pardd itself suggested it; it
+# works at the first attempt.
 # shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
-[[ $VARIANT = plain ]] || exit 0		# other files have all that they do
+[[ $VARIANT = plain ]] || exit 0		# the other files test all that these do
 needs can_loop 'command -v sfdisk sgdisk mke2fs jq' -- \
     "no loop devices, or no sfdisk, sgdisk, mke2fs, jq"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Which maps a rescue goes on with, and which it refuses.
+# Which maps a rescue continues with, and which it refuses.
 # shellcheck disable=SC1091,SC2034,SC2086,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/rescue.sh"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Only what file systems use: real ones, made by their own tools, with real
-# files, whose digests are taken from the copy; and checked by their own tools.
+# Copies of what file systems use, and nothing else.  The file systems are real, made and
+# checked by their own tools, and so are the files, whose digests the copy must have.
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs can_loop 'command -v mke2fs sfdisk jq' -- "no loop devices, or no mke2fs, sfdisk, jq"
 
-# fill: a mounted file system (m) gets files, of which some go again, and what
-# was in these is still there below
+# fill: a mounted file system (m) gets files, some of which are removed again; the disk
+# still has what was in these
 fill()
 {
 	local i

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# verify=: what lies on the target is what was written there, or it is mended, or
-# it is told.
+# verify=: what is on the target is what was written there; otherwise it is repaired or
+# reported.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 

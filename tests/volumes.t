@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Clones by used= of disks whose file systems lie in volumes: logical volumes of
-# LVM.  What is left out is free by the word of LVM's own tools, every file is
-# there, and what changes meanwhile is told.
+# Clones by used= of disks whose file systems are in logical volumes (LVM).  What is left
+# out is free according to LVM's own tools, every file is there, and what changes during
+# the copy is reported.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fs.sh"
