@@ -26,14 +26,6 @@ char *escape_line(char *to, const char *from);
 char *escape_json(char *to, const char *from);
 
 /*
- * One shell word, not an option, in printable ASCII: as it is if that is safe,
- * else quoted.  What cannot be quoted becomes $'...', POSIX 2024, 2.2.4
- * ("Dollar-Single-Quotes"), which bash, zsh, ksh and busybox support.  Takes at
- * most 4 times as many bytes and 6, with the 0.
- */
-char *escape_shell(char *to, const char *name);
-
-/*
  * A word in the head of a map file: blanks become \xNN, too.  What does not fit
  * before "end", with the 0, is left out.
  */
@@ -59,8 +51,10 @@ void escape_markup(FILE *out, const char *text, size_t most);
 void escape_note(FILE *out, const char *text);
 
 /*
- * A name as one word of a shell: see escape_shell.  malloc'd; NULL without
- * memory.
+ * A name as one shell word, not an option, in printable ASCII: as it is if
+ * that is safe, else quoted.  What cannot be quoted becomes $'...', POSIX 2024,
+ * 2.2.4 ("Dollar-Single-Quotes"), which bash, zsh, ksh and busybox support.
+ * malloc'd; NULL without memory.
  */
 char *shell_word(const char *name);
 

@@ -198,12 +198,6 @@ struct job {			/* I: set before the workers start */
 int job_buffers(struct job *, struct fault *f);
 void job_unbuffer(struct job *);
 
-/*
- * Give a worker a new buffer, because a request that never returned may still
- * use the old one.  Returns 0 or an errno value.
- */
-int job_buffer_anew(struct worker *);
-
 /* The distance in bytes between the buffers of two pieces. */
 size_t job_stride(const struct plan *);
 

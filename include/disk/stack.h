@@ -84,12 +84,6 @@ void stack_not_seen(struct stack *, dev_t, int err);
 void stack_down(struct stack *);
 
 /*
- * The same for the first "end" bytes of a device; false if nothing lies below
- * it: then only itself is added.
- */
-bool stack_of_node(struct stack *, dev_t node, uint64_t end, unsigned how);
-
-/*
  * What is called for each who lies on a place too, until it returns something
  * other than 0.  err: an errno value, if that one could not be examined, or
  * (NULL) the list of all.

@@ -108,7 +108,7 @@ is_printable(const char *name)
 }
 
 /* Quote as '...', which is closed and reopened around each '. */
-static char *
+static void
 shell_quote(char *to, const char *name)
 {
 	*to++ = '\'';
@@ -117,11 +117,11 @@ shell_quote(char *to, const char *name)
 			to = stpcpy(to, "'\\''");
 		else
 			*to++ = *name;
-	return stpcpy(to, "'");
+	stpcpy(to, "'");
 }
 
 /* Quote as $'...', with octal escapes for all but printable ASCII. */
-static char *
+static void
 quote_bytes(char *to, const char *name)
 {
 	const unsigned char *c;
@@ -140,19 +140,26 @@ quote_bytes(char *to, const char *name)
 			*to++ = (char)*c;
 		}
 	}
-	return stpcpy(to, "'");
+	stpcpy(to, "'");
 }
 
 char *
-escape_shell(char *to, const char *name)
+shell_word(const char *name)
 {
+	char *word = malloc(4 * strlen(name) + sizeof("./$''")), *to = word;
+
+	if (word == NULL)
+		return NULL;
 	/* A directory in front, so that it is not taken for an option. */
 	if (name[0] == '-')
 		to = stpcpy(to, "./");
 	if (is_plain(name))
-		return stpcpy(to, name);
-	return is_printable(name) ? shell_quote(to, name) :
-	    quote_bytes(to, name);
+		stpcpy(to, name);
+	else if (is_printable(name))
+		shell_quote(to, name);
+	else
+		quote_bytes(to, name);
+	return word;
 }
 
 /* ------------------------------------------------------------------- files */
@@ -249,17 +256,7 @@ escape_note(FILE *out, const char *text)
 	}
 }
 
-/* --- shell words --------------------------------------------------------- */
-
-char *
-shell_word(const char *name)
-{
-	char *word = malloc(4 * strlen(name) + sizeof("./$''"));
-
-	if (word != NULL)
-		escape_shell(word, name);
-	return word;
-}
+/* ---------------------------------------------------------------- commands */
 
 /* Whether a \ in "..." quotes the next character. */
 static bool

@@ -146,18 +146,6 @@ job_buffers(struct job *job, struct fault *f)
 	return fault_errno(f, ENOMEM, "%" PRIu64 " bytes of buffers", bytes);
 }
 
-int
-job_buffer_anew(struct worker *w)
-{
-	void *buf = mmap(NULL, job_stride(w->job->p), PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (buf == MAP_FAILED)
-		return errno;
-	w->buf = buf;
-	return 0;
-}
-
 void
 job_unbuffer(struct job *job)
 {

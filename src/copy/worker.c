@@ -8,6 +8,7 @@
 #include "copy/worker.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "end/gauge.h"
 
@@ -59,12 +60,25 @@ worker_attach(struct worker *w)
 	return true;
 }
 
+/* A request that never returned may still use the old one. */
+static int
+worker_new_buffer(struct worker *w)
+{
+	void *buf = mmap(NULL, job_stride(w->job->p), PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (buf == MAP_FAILED)
+		return errno;
+	w->buf = buf;
+	return 0;
+}
+
 /* Before a step: replace a buffer that a request has kept. */
 static bool
 have_buffer(struct worker *w)
 {
 	struct fault f;
-	int err = w->buf_in_use ? job_buffer_anew(w) : 0;
+	int err = w->buf_in_use ? worker_new_buffer(w) : 0;
 
 	w->buf_in_use = false;
 	if (err == 0)

@@ -76,6 +76,21 @@ all_gone(const struct stack *s)
 	return gone;
 }
 
+/*
+ * What the first "end" bytes of a device lie on; false if nothing lies below:
+ * then only itself is added.
+ */
+static bool
+stack_of_node(struct stack *s, dev_t node, uint64_t end, unsigned how)
+{
+	stack_begin(s, how);
+	stack_add(s, (struct stack_place){ .dev = node, .to = end });
+	if (!stack_any(node))
+		return false;
+	stack_down(s);
+	return true;
+}
+
 /* A file is gone if the disk of its file system is. */
 bool
 below_gone(dev_t node)

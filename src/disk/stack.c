@@ -450,17 +450,6 @@ stack_down(struct stack *s)
 			add_below(s, i);
 }
 
-bool
-stack_of_node(struct stack *s, dev_t node, uint64_t end, unsigned how)
-{
-	stack_begin(s, how);
-	stack_add(s, (struct stack_place){ .dev = node, .to = end });
-	if (!stack_any(node))
-		return false;
-	stack_down(s);
-	return true;
-}
-
 /*
  * Whether a loop device's medium is the file or whole disk of a place, and
  * where it begins there.  Returns 0, or an errno value; ENXIO: it is not.

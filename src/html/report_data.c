@@ -34,20 +34,6 @@ report_verdict(struct fault *f, const struct report_data *d)
 		    d->total.outside)));
 }
 
-bool
-report_range(const struct report_data *d, size_t *i, enum seg_status status,
-    struct seg *got)
-{
-	while (*i < d->segs && d->seg[*i].status != status)
-		++*i;
-	if (*i == d->segs)
-		return false;
-	*got = d->seg[(*i)++];
-	while (*i < d->segs && d->seg[*i].status == status)
-		got->len += d->seg[(*i)++].len;
-	return true;
-}
-
 /* --- the progress ------------------------------------------------------- */
 
 /* FNV-1a, 64 bits: distinguishes copies, but keeps no secrets. */

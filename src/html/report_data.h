@@ -56,12 +56,6 @@ struct report_data {
 /* The headline: "complete, flushed", or how far the run has come. */
 void report_verdict(struct fault *, const struct report_data *);
 
-/*
- * The next range of a status in the map, from seg[*i] on, joined; false: none.
- */
-bool report_range(const struct report_data *, size_t *i, enum seg_status,
-    struct seg *got);
-
 /* The pictures, each as an svg element; and both as a file. */
 void report_draw_map(FILE *, const struct report_data *);
 void report_draw_progress(FILE *, const struct report_data *);

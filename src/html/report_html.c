@@ -163,6 +163,21 @@ html_state(enum seg_status status)
 	    "failed, not trimmed" : "failed, not scraped";
 }
 
+/* The next range of a status, from seg[*i] on, joined; false: none. */
+static bool
+html_range(const struct report_data *d, size_t *i, enum seg_status status,
+    struct seg *got)
+{
+	while (*i < d->segs && d->seg[*i].status != status)
+		++*i;
+	if (*i == d->segs)
+		return false;
+	*got = d->seg[(*i)++];
+	while (*i < d->segs && d->seg[*i].status == status)
+		got->len += d->seg[(*i)++].len;
+	return true;
+}
+
 /* Ranges that could not be read, or were not examined completely. */
 static void
 ranges_table(FILE *out, const struct report_data *d)
@@ -178,7 +193,7 @@ ranges_table(FILE *out, const struct report_data *d)
 	fputs("<h2>Unreadable ranges of the source</h2>\n", out);
 	table_begin(out, "Positions on the source", heads);
 	for (k = 0; k < sizeof(what) / sizeof(what[0]); k++)
-		for (i = 0; report_range(d, &i, what[k], &s);) {
+		for (i = 0; html_range(d, &i, what[k], &s);) {
 			if (n++ >= ROWS_MOST)
 				continue;
 			fputs("<tr>", out);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "base/print.h"
@@ -329,6 +330,19 @@ report_totals(const struct plan *p, struct outcome *out)
 	report_extra(p, out);
 }
 
+/* The kernel keeps the partitions that the target had. */
+static void
+stale_note(const struct plan *p)
+{
+	char *word = shell_word(report_disk_name(p->dst));
+
+	if (word != NULL)
+		print(stderr, "pardd: note: the kernel still has the "
+		    "partitions that %s had; to have it read the new table: "
+		    "partprobe %s", p->dst->name, word);
+	free(word);
+}
+
 static void
 target_end(const struct plan *p, struct outcome *out, unsigned i)
 {
@@ -336,7 +350,7 @@ target_end(const struct plan *p, struct outcome *out, unsigned i)
 	if (out->target[i].verdict.status == STATUS_COMPLETE)
 		report_clone_notes(p, out);
 	if (out->target[i].stale)
-		report_stale_note(p);
+		stale_note(p);
 }
 
 void

@@ -272,18 +272,6 @@ table_notes(const struct plan *p)
 		table_moved_note(p);
 }
 
-void
-report_stale_note(const struct plan *p)
-{
-	char *word = shell_word(report_disk_name(p->dst));
-
-	if (word != NULL)
-		print(stderr, "pardd: note: the kernel still has the "
-		    "partitions that %s had; to have it read the new table: "
-		    "partprobe %s", p->dst->name, word);
-	free(word);
-}
-
 /* What is known only at the end of a stream; else it was a remark. */
 static void
 longer_note(const struct plan *p, struct outcome *out)

@@ -10,9 +10,6 @@
 /* Print what a complete copy still needs before it can be used. */
 void report_clone_notes(const struct plan *, struct outcome *);
 
-/* Print that the kernel keeps the partitions that the target had. */
-void report_stale_note(const struct plan *);
-
 /*
  * The command that moves a backup GPT to the end of the target.  sfdisk comes
  * with every system, but on a smaller disk it leaves the old size in the table.

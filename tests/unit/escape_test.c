@@ -98,12 +98,14 @@ quotes_words(void **state)
 	} row[] = { { "/dev/sda", "/dev/sda" }, { "-a", "./-a" },
 		{ "a b", "'a b'" }, { "", "''" }, { "it's", "'it'\\''s'" },
 		{ "a\nb", "$'a\\012b'" }, { "\\'\xff", "$'\\\\\\'\\377'" } };
-	char word[64];
+	char *word;
 	size_t i;
 
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		*escape_shell(word, row[i].name) = '\0';
+		word = shell_word(row[i].name);
+		assert_non_null(word);
 		assert_string_equal(word, row[i].word);
+		free(word);
 	}
 }
 
