@@ -200,23 +200,26 @@ places_sum(const struct stack *s, bool members)
 	return sum;
 }
 
-void
+int
 below_locate(dev_t node, uint64_t end, struct below_place *at)
 {
 	const struct stack_place *p;
 	struct stack s;
+	int err;
 
 	*at = (struct below_place){ .end = end, .members = true };
-	at->known = stack_of_node(&s, node, end, STACK_TABLES) && s.err == 0;
+	at->stacked = stack_of_node(&s, node, end, STACK_TABLES);
+	err = sysfs_unasked(s.err);
 	for (p = s.at; p < s.at + s.n; p++)
 		at->members = at->members && !p->somewhere;
 	stack_end(&s);
-	if (at->known) {
+	if (at->stacked && err == 0) {
 		(void)stack_of_node(&s, node, end, 0);
-		at->known = s.err == 0;
+		err = sysfs_unasked(s.err);
 		at->places = places_sum(&s, at->members);
 		stack_end(&s);
 	}
+	return err;
 }
 
 int
@@ -225,7 +228,7 @@ below_elsewhere(dev_t node, const struct below_place *was)
 	struct stack s;
 	int is;
 
-	if (!was->known)
+	if (!was->stacked)
 		return 0;
 	stack_begin(&s, 0);
 	stack_add(&s, (struct stack_place){ .dev = node, .to = was->end });

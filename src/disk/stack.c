@@ -168,13 +168,14 @@ dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n,
 	return err;
 }
 
+/* Also if that cannot be asked. */
 static bool
 has_members(int dir, const char *slaves)
 {
 	char name[256] = "";
+	int err = sysfs_first(dir, slaves, name, sizeof(name));
 
-	return sysfs_first(dir, slaves, name, sizeof(name)) == 0 &&
-	    name[0] != '\0';
+	return name[0] != '\0' || sysfs_unasked(err) != 0;
 }
 
 bool
@@ -184,7 +185,7 @@ stack_any(dev_t node)
 	bool is;
 
 	if (dir < 0)
-		return false;
+		return sysfs_unasked(errno) != 0;
 	is = faccessat(dir, "loop", F_OK, 0) == 0 ||
 	    faccessat(dir, "../loop", F_OK, 0) == 0 ||
 	    has_members(dir, "slaves") || has_members(dir, "../slaves");

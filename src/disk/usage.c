@@ -134,7 +134,7 @@ usage_mounted(dev_t dev, ino_t ino, struct usage *use)
  * Only erofs (Linux 6.12) and FUSE (fuse2fs, ntfs-3g) mount a file without a
  * loop device.  erofs has a directory for each mount, and one for its features.
  * FUSE has a directory for each connection, if its control file system is
- * mounted, whose root is inode 1.
+ * mounted, whose root is inode 1.  Without sysfs there may be some.
  */
 static bool
 files_mounted(void)
@@ -143,7 +143,8 @@ files_mounted(void)
 
 	return (stat("/sys/fs/fuse/connections", &st) == 0 &&
 	    (st.st_ino != 1 || st.st_nlink > 2)) ||
-	    (stat("/sys/fs/erofs", &st) == 0 && st.st_nlink > 3);
+	    (stat("/sys/fs/erofs", &st) == 0 && st.st_nlink > 3) ||
+	    access("/sys/fs", F_OK) != 0;
 }
 
 /* A kernel without swap support lacks this table only. */
@@ -185,9 +186,21 @@ static const struct server {
 
 #define CONFIGFS	"/sys/kernel/config/"
 
+/* Read a file of a server; what cannot be asked is noted. */
+static bool
+server_text(const char *file, char *text, size_t room, struct usage *use)
+{
+	if (sysfs_text(AT_FDCWD, file, text, room))
+		return true;
+	if (sysfs_unasked(errno) != 0)
+		usage_unknown(use, USE_HELD, CONFIGFS, errno);
+	return false;
+}
+
 /* Whether this file of a server names the device or file. */
 static bool
-server_names(const struct server *s, const char *file, dev_t dev, ino_t ino)
+server_names(const struct server *s, const char *file, dev_t dev, ino_t ino,
+    struct usage *use)
 {
 	char text[PATH_MAX + 512], path[PATH_MAX], on[8];
 	char *name, *end;
@@ -195,11 +208,11 @@ server_names(const struct server *s, const char *file, dev_t dev, ino_t ino)
 	if (s->enabled != NULL) {
 		snprintf(path, sizeof(path), "%.*s%s",
 		    (int)(strrchr(file, '/') + 1 - file), file, s->enabled);
-		if (!sysfs_text(AT_FDCWD, path, on, sizeof(on)) ||
+		if (!server_text(path, on, sizeof(on), use) ||
 		    strcmp(on, "1") != 0)
 			return false;
 	}
-	if (!sysfs_text(AT_FDCWD, file, text, sizeof(text)))
+	if (!server_text(file, text, sizeof(text), use))
 		return false;
 	name = strstr(text, s->before);
 	if (name == NULL)
@@ -211,6 +224,14 @@ server_names(const struct server *s, const char *file, dev_t dev, ino_t ino)
 	return name[0] == '/' && is_it(name, dev, ino);
 }
 
+/* For glob(3): a directory that is missing is no error. */
+static int
+glob_unasked(const char *directory, int err)
+{
+	(void)directory;
+	return sysfs_unasked(err);
+}
+
 static bool
 exported_by(const struct server *s, dev_t dev, ino_t ino, struct usage *use)
 {
@@ -218,11 +239,15 @@ exported_by(const struct server *s, dev_t dev, ino_t ino, struct usage *use)
 	glob_t all = { .gl_pathc = 0 };
 	bool is = false;
 	size_t i;
+	int got;
 
 	snprintf(pattern, sizeof(pattern), CONFIGFS "%s", s->files);
-	if (glob(pattern, GLOB_NOSORT, NULL, &all) == 0)
-		for (i = 0; i < all.gl_pathc && !is; i++)
-			is = server_names(s, all.gl_pathv[i], dev, ino);
+	got = glob(pattern, GLOB_NOSORT, glob_unasked, &all);
+	if (got != 0 && got != GLOB_NOMATCH)
+		usage_unknown(use, USE_HELD, CONFIGFS, got == GLOB_ABORTED ?
+		    EMFILE : ENOMEM);
+	for (i = 0; got == 0 && i < all.gl_pathc && !is; i++)
+		is = server_names(s, all.gl_pathv[i], dev, ino, use);
 	globfree(&all);
 	return usage_found(is, use, USE_HELD, s->name);
 }
@@ -371,7 +396,7 @@ any_locks(void)
 	bool is = false;
 
 	if (table_read("/proc/locks", &rows) != 0)
-		return false;
+		return true;
 	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; )
 		is = opened_is_lock(row, LOCKS_OF_COPIES);
 	free(rows);

@@ -94,7 +94,9 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->geo.size = ep->geo.room = (int64_t)bytes;
 	file->align = file->read_align = ep->geo.block;
 	file->medium = file_medium(file->plain);
-	below_locate(ep->id.node, bytes, &file->place);
+	errno = below_locate(ep->id.node, bytes, &file->place);
+	if (errno != 0)
+		return fault_errno(f, errno, "%s: what it lies on", ep->name);
 	/* a file system on it may have cached parts */
 	file->cached = ep->spec.role == SOURCE && file->prefer_direct &&
 	    cached_pages(file->plain, 0, 0) != 0;

@@ -214,6 +214,17 @@ idle_below(struct range *r, const struct disk *d)
 	return is;
 }
 
+static int
+idle_unused(const struct range *r, const char *name, dev_t dev, ino_t ino)
+{
+	struct usage use;
+
+	if (usage_of_file(dev, ino, USE_LOOPED_TO_READ, &use))
+		return idle_busy(r, "%.64s uses %.64s", use.by, name);
+	return sysfs_unasked(use.err) == 0 ? 0 :
+	    idle_busy(r, "what uses %.64s cannot be looked up", name);
+}
+
 /*
  * Refuse an image that a program has opened and locked, as QEMU and ntfs-3g do,
  * or that is used by its name in a layer of an overlay.
@@ -226,12 +237,13 @@ idle_file(const struct range *r, const struct endpoint *ep)
 	struct usage use;
 	bool locked;
 
-	if (usage_of_file(ep->id.file_dev, ep->id.file_ino, USE_LOOPED_TO_READ,
-	    &use) || (endpoint_layer(ep, &layer) && usage_of_file(layer.st_dev,
-	    layer.st_ino, USE_LOOPED_TO_READ, &use)))
-		return idle_busy(r, "%.64s uses %.64s", use.by, ep->name);
-	if (!ep->is.inherited)
-		fd = open(ep->name, how);
+	if (idle_unused(r, ep->name, ep->id.file_dev, ep->id.file_ino) != 0 ||
+	    (endpoint_layer(ep, &layer) && idle_unused(r, ep->name,
+	    layer.st_dev, layer.st_ino) != 0))
+		return -1;
+	if (!ep->is.inherited && (fd = open(ep->name, how)) < 0)
+		return idle_busy(r, "who has locked %.64s cannot be looked up",
+		    ep->name);
 	locked = usage_of_locks(ep->is.inherited ? ep->fd : fd, &use);
 	if (fd >= 0)
 		close(fd);

@@ -664,9 +664,9 @@ claim_check_path(const struct claims *c, const char *path,
 	int failed;
 
 	if (fd < 0) {
-		use.err = errno;
-		return use.unknown != 0 && (errno == EMFILE || errno ==
-		    ENFILE) ? claim_not_known(f, c->name, what, &use) : 0;
+		use.err = sysfs_unasked(errno);
+		return use.unknown == 0 || use.err == 0 ? 0 :
+		    claim_not_known(f, c->name, what, &use);
 	}
 	failed = fstat(fd, &st) == 0 && same_file(&st, is) ?
 	    claim_check_ranges(c, fd, what, f) : 0;
@@ -936,32 +936,32 @@ claim_served(struct claims *c, struct fault *f)
 
 /* Separate from claim_file because a struct usage needs much stack. */
 static int
-check_layer(const struct claims *c, const struct stat *layer, struct fault *f)
+claim_check_file(const struct claims *c, const struct stat *is,
+    struct fault *f)
 {
-	const struct endpoint *dst = c->plan->dst;
+	const char *name = c->plan->dst->name;
 	struct usage use;
 
-	if (usage_of_file(layer->st_dev, layer->st_ino, c->over, &use))
-		return claim_in_use(f, dst->name, "the file", &use);
-	return claim_check_ranges(c, dst->layer, "the file", f);
+	if (usage_of_file(is->st_dev, is->st_ino, c->over, &use))
+		return claim_in_use(f, name, "the file", &use);
+	return sysfs_unasked(use.err) == 0 ? 0 :
+	    claim_not_known(f, name, "the file", &use);
 }
 
 static int
 claim_file(const struct claims *c, struct fault *f)
 {
 	const struct endpoint *dst = c->plan->dst;
-	struct usage use;
 	struct stat is = { .st_dev = dst->id.dev, .st_ino = dst->id.ino },
 	    layer;
 
 	if (dst->is.absent || !dst->id.known)
 		return 0;
-	if (usage_of_file(is.st_dev, is.st_ino, c->over, &use))
-		return claim_in_use(f, dst->name, "the file", &use);
-	if (use.err == EMFILE || use.err == ENFILE || use.err == ENOMEM)
-		return claim_not_known(f, dst->name, "the file", &use);
+	if (claim_check_file(c, &is, f) != 0)
+		return -1;
 	/* another may use it by its name in the layer */
-	if (endpoint_layer(dst, &layer) && check_layer(c, &layer, f) != 0)
+	if (endpoint_layer(dst, &layer) && (claim_check_file(c, &layer, f) !=
+	    0 || claim_check_ranges(c, dst->layer, "the file", f) != 0))
 		return -1;
 	return dst->is.inherited ?
 	    claim_check_ranges(c, dst->fd, "the file", f) :

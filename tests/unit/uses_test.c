@@ -302,10 +302,12 @@ lies_elsewhere(void **state)
 {
 	struct below_place was, now;
 	struct node *loop;
+	unsigned n;
+	bool failed;
 
 	two_disks();
 	below_locate(SDA, BLOCK, &was);
-	assert_false(was.known);
+	assert_false(was.stacked);
 	assert_int_equal(below_elsewhere(SDA, &was), 0);
 	loop = add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
 	has("/sys/block/loop0/loop/offset", "512\n");
@@ -325,6 +327,14 @@ lies_elsewhere(void **state)
 	world.err = EMFILE;
 	assert_int_equal(below_elsewhere(LOOP0, &was), -1);
 	assert_int_equal(errno, EMFILE);
+	for (n = 1; n < 20; n++) {
+		world.failing = n;
+		failed = below_locate(LOOP0, BLOCK, &was) != 0;
+		world.failing = 0;
+		loop->on = "/dev/sdb";
+		assert_true(failed || below_elsewhere(LOOP0, &was) == 1);
+		loop->on = "/dev/sda";
+	}
 }
 
 /* Of a linear volume, what is behind the range does not matter. */
@@ -538,6 +548,18 @@ may_be_used_if_it_cannot_be_asked(void **state)
 		assert_true(usage_of_file(st.st_dev, st.st_ino, 0, &use) ||
 		    use.unknown != 0);
 	}
+	world.failing = 0;
+	add_disk("ata3", "sdc", makedev(8, 32), BLOCKS);
+	world.exports[0] = "/sys/kernel/config/nvmet/subsystems/s/namespaces/1/"
+	    "device_path";
+	has(world.exports[0], "/dev/sdc\n");
+	has("/sys/kernel/config/nvmet/subsystems/s/namespaces/1/enable", "1\n");
+	for (n = 1; n < 40; n++) {
+		world.failing = n;
+		assert_true(usage_of_node(makedev(8, 32), 0, &use) ||
+		    use.unknown != 0);
+	}
+	world.failing = 0;
 }
 
 /* ------------------------------------------------------------------ idle */
@@ -582,12 +604,12 @@ is_idle(void **state)
 	world.err = EIO;
 	assert_false(idle(SDA, 0, BLOCK, false));
 	assert_string_equal(why, "whether it is mounted cannot be looked up");
+	has("/img", "x");
+	end.name = "/img";
 	end.is.device = false;
 	assert_int_equal(part_idle(&end, 0, 1, false, why), 0);
 	world.broken = NULL;
-	has("/img", "x");		/* a file that was inherited, */
-	end.kind = END_FILE;
-	end.name = "/img";
+	end.kind = END_FILE;		/* a file that was inherited, */
 	end.is.inherited = true;
 	end.fd = open("/img", O_RDONLY);
 	assert_int_equal(part_idle(&end, 0, 1, false, why), 0);
@@ -653,9 +675,17 @@ may_not_be_idle(void **state)
 static void
 may_not_be_idle_if_it_cannot_be_asked(void **state)
 {
+	struct endpoint img = { .kind = END_FILE, .name = "/sole",
+		.be = &backend, .layer = -1 };
+	struct stat st = { 0 };
 	unsigned n;
 
 	a_machine();
+	has("/sole", "x");
+	add_loop("loop3", makedev(7, 3), "/sole", 1);
+	assert_int_equal(stat("/sole", &st), 0);
+	img.id.file_dev = st.st_dev;
+	img.id.file_ino = st.st_ino;
 	has(MOUNTINFO, "20 1 8:1 / /a rw - ext4 /dev/sda1 rw\n");
 	add_loop("loop2", makedev(7, 2), "/img", 1);
 	world.err = EMFILE;
@@ -668,6 +698,11 @@ may_not_be_idle_if_it_cannot_be_asked(void **state)
 		assert_false(idle(LOOP1, 0, BLOCK, false));
 	}
 	world.failing = 0;
+	world.broken = "loop3";
+	assert_int_not_equal(part_idle(&img, 0, 1, false, why), 0);
+	assert_string_equal(why, "what uses /sole cannot be looked up");
+	world.broken = "sole";
+	assert_int_not_equal(part_idle(&img, 0, 1, false, why), 0);
 }
 
 int
