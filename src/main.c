@@ -37,6 +37,7 @@
 #include "report/report.h"
 #include "run/outputs.h"
 #include "run/run.h"
+#include "view/view.h"
 
 struct session {		/* of a command line that copies */
 	const struct opts *o;
@@ -118,6 +119,7 @@ end_session(struct session *s, int status)
 static _Noreturn void
 session_abandon(struct session *s, struct decision *d, struct outcome *out)
 {
+	viewer_abandon(d->plan.view);
 	verdict_make(&d->plan, out);
 	events_result(&s->ev, &d->plan, out);
 	report_abandoned(&d->plan, out);
@@ -228,7 +230,8 @@ session_planned(struct session *s)
 	if (s->o->mode == MODE_DRY_RUN) {
 		d->plan.confined = confine_look(&d->plan);
 		status = session_show(s, &d->plan);
-	} else if (!preview_ask(&d->plan, &f)) {
+	} else if (!preview_ask(&d->plan, &f) ||
+	    viewer_open(&d->plan, &f) != 0) {
 		status = session_leave(s, &f);
 	} else {
 		decision_settle(d);

@@ -626,6 +626,15 @@ not_run "an operand of ddrescue, and what a report says: tests/bench/shapes and 
 -d -c 1024
 vg0/root: /home/a
 EOT
+not_run "one looks into a rescue while it runs: view.t does this" <<'EOT'
+pardd if=/dev/sda of=sda.img map=sda.map view=/mnt/sda
+losetup -r -P -f --show /mnt/sda
+blockdev --setra 0 /dev/loop0
+mount -o ro,norecovery /dev/loop0p2 /mnt/files
+fls -o 2048 /mnt/sda
+pardd if=/dev/sda of=sda.img map=sda.map view=/mnt/sda rescue=ondemand
+umount /mnt/sda
+EOT
 not_run "a word of the shell, which all are run with here" <<'EOT'
 set -o pipefail
 EOT

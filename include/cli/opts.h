@@ -71,6 +71,7 @@ enum rescue_word {		/* of rescue= */
 	RESCUE_REVERSE = 1 << 2,
 	RESCUE_NOSWEEP = 1 << 3,
 	RESCUE_LOOSE = 1 << 4,
+	RESCUE_ONDEMAND = 1 << 5,
 };
 
 enum used_word {		/* of used= */

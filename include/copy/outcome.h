@@ -36,6 +36,15 @@ struct silence {		/* an end that does not answer */
 	double		 seconds;	/* since its last answer */
 };
 
+struct viewer_counts {		/* of reads of view= */
+	uint64_t	 there;		/* answered at once, from the target */
+	uint64_t	 read;		/* answered once that was read */
+	uint64_t	 failed;	/* answered with an error */
+	uint64_t	 waiting;	/* not answered yet; */
+	uint64_t	 at;		/* the byte that the first waits for */
+	bool		 used;		/* the file was in use at the end */
+};
+
 struct tally {			/* of a run so far; bytes unless it says */
 	uint64_t	read;		/* with holes */
 	uint64_t	written;	/* with padding and zeros */
@@ -67,6 +76,7 @@ struct tally {			/* of a run so far; bytes unless it says */
 	enum order	order;
 	bool		stopping;	/* no new request is begun */
 	struct silence	silence;
+	struct viewer_counts view;
 	unsigned	in_flight_read, in_flight_written;	/* most requests
 				 * at a time; 0: one for each worker */
 };

@@ -22,4 +22,10 @@ int names_newfile(const struct newfile *, const struct plan *,
  */
 int names_map(const struct plan *, struct fault *f);
 
+/*
+ * Check view=, which need not exist; else it is an empty file.  Returns 0, or
+ * -1 with *f.
+ */
+int names_view(const struct plan *, struct fault *f);
+
 #endif

@@ -6,6 +6,7 @@
 #define PARDD_GAPS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ struct gap {			/* bytes, in the direction of the rescue */
 	enum seg_status	 status;	/* in the map */
 	bool		 front, back;	/* the neighbour on that side is good */
 	bool		 urgent;	/* to be read at once */
+	bool		 asked;	/* all of it is one piece, for a reader */
 	bool		 foretold;	/* GAP_FRESH: the next run of a
 					 * pattern was left out before it;
 					 * else: it is that run */
@@ -48,7 +50,7 @@ struct gap_piece {			/* of a gap, being read */
 	bool		 left;	/* likewise, bad */
 };
 
-enum { GAPS_RUNS = 16, GAPS_LOWS = 32, GAPS_SCALES = 64 };
+enum { GAPS_RUNS = 16, GAPS_LOWS = 32, GAPS_SCALES = 64, GAPS_ASKS = 64 };
 
 struct gaps {			/* g: lock */
 	pthread_mutex_t	 lock;
@@ -89,6 +91,10 @@ struct gaps {			/* g: lock */
 	bool		 heals;		/* g: a piece that failed has been read
 					 * in small reads; the last one */
 	bool		 tried;		/* g: one was tried at once */
+	pthread_cond_t	 moved;		/* g: asked has changed */
+	struct seg	 asked[GAPS_ASKS];	/* g: what readers wait for */
+	atomic_uint	 asks;		/* g: how many of them */
+	bool		 closed;	/* g: nothing will be asked any more */
 	struct {
 		uint64_t	 off, end;
 	}		 fine;		/* g: read by the block, for pieces
@@ -121,15 +127,28 @@ void gaps_error(struct gaps *, double seconds);
 /* Bytes to read at a time, by what was met so far. */
 uint64_t gaps_piece(struct gaps *);
 
-enum gaps_next { GAPS_NONE, GAPS_ONE, GAPS_ALONE, GAPS_NO_MEMORY };
+/*
+ * Readers wait for n ranges of the map, GAPS_ASKS at most, the most urgent one
+ * first: nothing else is taken until those are read, or found to be bad.  Each
+ * call replaces what the last one has said.
+ */
+void gaps_ask(struct gaps *, const struct seg *, size_t n);
+
+/* No reader asks any more: with rescue=ondemand nothing is left to be taken. */
+void gaps_close(struct gaps *);
+
+enum gaps_next { GAPS_NONE, GAPS_ONE, GAPS_ALONE, GAPS_WAIT, GAPS_NO_MEMORY };
 
 /*
  * Take the next piece for worker "who", with its status, of at most so many
  * bytes.  calm: only if it may be read while others read what follows it; else
- * GAPS_ALONE.  GAPS_NO_MEMORY: it is not known what is left.
+ * GAPS_ALONE.  GAPS_WAIT: others read what was asked for, or with
+ * rescue=ondemand nothing is: gaps_rest waits for that to change, or a moment.
+ * GAPS_NO_MEMORY: it is not known what is left.
  */
 enum gaps_next gaps_take(struct gaps *, unsigned who, bool calm, uint64_t most,
     struct seg *piece);
+void gaps_rest(struct gaps *);
 
 /*
  * Take what follows the worker's last piece, which was good, if that is next

@@ -52,6 +52,9 @@ struct rescue {
 	double		 start;	/* s of the monotonic clock */
 	atomic_int	 end;	/* enum rescue_end: what came first */
 	atomic_bool	 late;	/* maxtime= has passed */
+	int		 reader;	/* I: view=: to be told when a piece is
+					 * settled (eventfd), or -1 */
+	atomic_bool	 asked_all;	/* what is unread by now stays so */
 };
 
 /*
@@ -80,5 +83,8 @@ bool rescue_overdue(struct job *);
 
 /* Read, or fill, one piece; false when there is none left. */
 bool rescue_piece(struct worker *);
+
+/* Tell the reader, if it waits for something, that the map has changed. */
+void rescue_tell(struct rescue *);
 
 #endif

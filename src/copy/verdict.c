@@ -94,7 +94,8 @@ reasons_to_end(struct verdict *v, const struct plan *p,
 		reason_count(v, WHY_EMPTY, STATUS_SHORT, p->dst, 0, -1);
 	if (out->signal != 0)
 		reason_add(v, WHY_SIGNAL, STATUS_SIGNAL + out->signal, NULL);
-	if (t->untried > 0 && (p->opts->rescue & RESCUE_NOSWEEP) != 0)
+	if (t->untried > 0 && (p->opts->rescue & (RESCUE_NOSWEEP |
+	    RESCUE_ONDEMAND)) != 0)
 		reason_count(v, WHY_UNSWEPT, STATUS_UNREADABLE, p->src,
 		    t->untried, -1);
 	else if (t->untried > 0)

@@ -229,8 +229,10 @@ words_of_reason(struct words *w, const struct reason *r)
 		break;
 	case WHY_UNSWEPT:
 		words_add(w, "NOT complete: %llu bytes could not be read, and "
-		    "%llu between them were not tried, with rescue=nosweep; %s "
-		    "shows where", words_unread(w), (ull)r->bytes,
+		    "%llu %s; %s shows where", words_unread(w), (ull)r->bytes,
+		    (p->opts->rescue & RESCUE_ONDEMAND) != 0 ?
+		    "were not asked for, with rescue=ondemand" :
+		    "between them were not tried, with rescue=nosweep",
 		    p->opts->map);
 		break;
 	case WHY_UNTRIED:

@@ -18,7 +18,8 @@
  * depends on the rights of its reader, so with such an end all rights are kept,
  * except that no program gains any.  With wait= any disk may be opened, because
  * one of them is expected.  An end on another machine keeps its connections,
- * and with wait= its files, to make new ones.  With ongone= all rights are
+ * and with wait= its files, to make new ones.  With view= there is no Landlock,
+ * which would not let it be unmounted.  With ongone= all rights are
  * kept, for its command.  So are those of a program built with a sanitizer,
  * which writes reports to files and runs a symbolizer.
  */
@@ -332,10 +333,10 @@ confine_files(const struct plan *p)
 #define MACHINE	0		/* unknown here: no filter */
 #endif
 
-/* Always refused. */
-static const int never[] = { SYS_execve, SYS_execveat, SYS_ptrace,
+/* Always refused, but for the first, which view= needs. */
+static const int never[] = { SYS_umount2, SYS_execve, SYS_execveat, SYS_ptrace,
 	SYS_process_vm_readv, SYS_process_vm_writev, SYS_open_by_handle_at,
-	SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns,
+	SYS_mount, SYS_pivot_root, SYS_chroot, SYS_setns,
 	SYS_unshare, SYS_init_module, SYS_finit_module, SYS_delete_module,
 	SYS_kexec_load, SYS_bpf, SYS_perf_event_open, SYS_keyctl };
 
@@ -367,9 +368,10 @@ filter_branch(unsigned code, uint32_t k, unsigned yes, unsigned no)
 
 /* Each number jumps to the last statement, which refuses. */
 static unsigned
-filter_build(struct sock_filter *f, bool quiet)
+filter_build(struct sock_filter *f, bool quiet, bool mounts)
 {
-	unsigned n = 0, i, all = COUNT(never) + (quiet ? COUNT(network) : 0);
+	unsigned n = 0, i = mounts, all = COUNT(never) + (quiet ?
+	    COUNT(network) : 0);
 
 	f[n++] = filter_statement(BPF_LD | BPF_W | BPF_ABS,
 	    offsetof(struct seccomp_data, arch));
@@ -378,9 +380,9 @@ filter_build(struct sock_filter *f, bool quiet)
 	f[n++] = filter_statement(BPF_LD | BPF_W | BPF_ABS,
 	    offsetof(struct seccomp_data, nr));
 #ifdef __x86_64__
-	f[n++] = filter_branch(BPF_JGE, 0x40000000, all + 1, 0); /* x32 */
+	f[n++] = filter_branch(BPF_JGE, 0x40000000, all - i + 1, 0); /* x32 */
 #endif
-	for (i = 0; i < all; i++)
+	for (; i < all; i++)
 		f[n++] = filter_branch(BPF_JEQ, (uint32_t)(i < COUNT(never) ?
 		    never[i] : network[i - COUNT(never)]), all - i, 0);
 	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -414,7 +416,7 @@ confine_calls(const struct plan *p)
 	if (MACHINE == 0 || !takes_time(p))
 		return false;
 	program.len = (unsigned short)filter_build(f, p->opts->control ==
-	    NULL && !confine_any(p, confine_distant));
+	    NULL && !confine_any(p, confine_distant), p->opts->view != NULL);
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 	    SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) == 0;
 }
@@ -442,6 +444,8 @@ confine_needed(const struct plan *p)
 	if (confine_any(p, confine_device) || p->opts->wait >= 0)
 		keep |= capability_bit(CAP_SYS_RAWIO) |
 		    capability_bit(CAP_SYS_ADMIN);
+	if (p->opts->view != NULL)
+		keep |= capability_bit(CAP_SYS_ADMIN);
 	if (p->opts->control != NULL)
 		keep |= capability_bit(CAP_SYS_NICE) |
 		    capability_bit(CAP_SYS_ADMIN);
@@ -482,7 +486,8 @@ confine(const struct plan *p)
 	holds |= confine_capabilities(p) ? CONFINED_CAPABILITIES : 0;
 	if (confine_reconnects(p))
 		return holds;
-	holds |= confine_files(p) ? CONFINED_FILES : 0;
+	if (p->opts->view == NULL)
+		holds |= confine_files(p) ? CONFINED_FILES : 0;
 	holds |= confine_calls(p) ? CONFINED_CALLS : 0;
 	return holds;
 }
@@ -497,7 +502,8 @@ confine_look(const struct plan *p)
 	if (confine_reconnects(p))
 		return CONFINED_PRIVILEGES | CONFINED_CAPABILITIES;
 	return CONFINED_PRIVILEGES | CONFINED_CAPABILITIES |
-	    (landlock_version() >= 1 ? CONFINED_FILES : 0) |
+	    (p->opts->view == NULL && landlock_version() >= 1 ?
+	    CONFINED_FILES : 0) |
 	    (takes_time(p) && has_filters() ? CONFINED_CALLS : 0);
 }
 

@@ -66,8 +66,9 @@ is_end(const struct endpoint *ep, const struct name *n, const struct stat *st)
 
 /*
  * Whether the file is an end, or named by another operand; st is NULL if it
- * does not exist.  A new manifest may replace its base.  After kill -9 the map
- * and the previous map may be the same file.
+ * does not exist.  Once view= is mounted nobody answers yet who asks for it, so
+ * it was checked before.  A new manifest may replace its base.  After kill -9
+ * the map and the previous map may be the same file.
  */
 static bool
 name_used(const struct name *n, const struct plan *p, const struct stat *st)
@@ -78,6 +79,7 @@ name_used(const struct name *n, const struct plan *p, const struct stat *st)
 	const char *const names[] = { o->input, o->output, o->json, o->log,
 		o->map, o->domain, o->hashfile, o->profile, o->report,
 		o->control, o->manifest, o->usedmap, o->bmap,
+		p->view == NULL ? o->view : NULL,
 		renewed ? NULL : o->base };
 	const struct endpoint *ep;
 	size_t i;
@@ -168,4 +170,26 @@ names_newfile(const struct newfile *file, const struct plan *p,
 	    "is written as " TEMPORARY " first, and that is used for something "
 	    "else",
 	    p, f);
+}
+
+int
+names_view(const struct plan *p, struct fault *f)
+{
+	struct name n = { .path = p->opts->view };
+	struct stat st;
+	bool there, used;
+
+	n.dir = path_dir(n.path, O_PATH, &n.base);
+	if (n.dir < 0)
+		return fault_errno(f, errno, "%s", n.path);
+	there = fstatat(n.dir, n.base, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	used = name_used(&n, p, there ? &st : NULL);
+	close(n.dir);
+	if (used)
+		return fault_set(f, STATUS_REFUSED, "view=%s is an end of the "
+		    "copy, or named by another operand", n.path);
+	if (there && (!S_ISREG(st.st_mode) || st.st_size > 0))
+		return fault_set(f, STATUS_REFUSED, "view=%s is not an empty "
+		    "file: name one, or one that does not exist yet", n.path);
+	return 0;
 }

@@ -600,6 +600,16 @@ result_reasons(const struct verdict *v)
 	return list;
 }
 
+/* What readers of view= were answered, and whether they still have it open. */
+static json_t *
+result_view(const struct opts *o, const struct viewer_counts *v)
+{
+	return o->view == NULL ? json_null() : json_pack("{s:o, s:o, s:o, "
+	    "s:o, s:b}", "file", value_text(o->view), "from_target",
+	    value_count(v->there), "when_read", value_count(v->read),
+	    "with_error", value_count(v->failed), "in_use", v->used);
+}
+
 /* The common part of result and journal. */
 static json_t *
 result_ending(const struct events *ev, const char *event,
@@ -613,6 +623,7 @@ result_ending(const struct events *ev, const char *event,
 
 	o = value_set(o, "reasons", e->why != NULL ? result_reasons(e->why) :
 	    json_array());
+	o = value_set(o, "view", result_view(ev->opts, &e->tally.view));
 	o = value_merge(o, event_counts(&e->tally));
 	return value_merge(o,
 	    json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",

@@ -248,6 +248,17 @@ known_put(const struct sheet *s, const struct plan *p,
 		    "the bad parts again");
 }
 
+/* Where it can be read meanwhile. */
+static void
+view_put(const struct sheet *s, const struct plan *p)
+{
+	if (p->opts->view != NULL)
+		page_told(s, "View", "%.*s shows it meanwhile; %s", NAME,
+		    p->opts->view, (p->opts->rescue & RESCUE_ONDEMAND) != 0 ?
+		    "nothing is read but what is asked for there" :
+		    "what is asked for there is read first");
+}
+
 /* --- remarks ------------------------------------------------------------ */
 
 static void
@@ -447,6 +458,7 @@ plan_page_compose(const struct sheet *s, const struct plan *p,
 	how_put(s, p);
 	errors_put(s, p);
 	known_put(s, p, known);
+	view_put(s, p);
 	for (i = 0; (one = plan_each(p, i)) != NULL; i++) {
 		table_put(s, one);
 		rest_put(s, one);

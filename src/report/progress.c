@@ -89,7 +89,7 @@ static const double map_interval = 1;
 /* in the order of the line */
 enum progress_part {
 	NAMES, BYTES, PERCENT, RATE, MEAN, ELAPSED, LEFT, AGAIN, LOST,
-	DIFFERS, SILENCE, PHASE, PARTS
+	DIFFERS, SILENCE, READER, PHASE, PARTS
 };
 
 struct progress_parts {
@@ -283,6 +283,10 @@ progress_state(const struct plan *p, const struct tally *t, bool live,
 	if (t->again > 0)
 		snprintf(parts->text[AGAIN], PART, "%s to be tried again",
 		    number_si(si, sizeof(si), (double)t->again));
+	if (t->view.waiting > 0)
+		snprintf(parts->text[READER], PART, "a reader waits for %s",
+		    number_si(si, sizeof(si), (double)(p->src_off +
+		    t->view.at)));
 	if (t->lost > t->again)
 		snprintf(parts->text[LOST], PART, "%s unreadable",
 		    number_si(si, sizeof(si), (double)(t->lost - t->again)));
@@ -405,11 +409,11 @@ progress_shorten(struct progress_parts *parts, enum progress_part keep,
 {
 	static const enum progress_part orders[PARTS][PARTS + 1] = {
 		[PERCENT] = { MEAN, NAMES, NAMES, ELAPSED, PHASE, BYTES, RATE,
-		    LEFT, BYTES, AGAIN, LOST, DIFFERS },
+		    LEFT, BYTES, AGAIN, READER, LOST, DIFFERS },
 		[PHASE] = { MEAN, NAMES, NAMES, ELAPSED, BYTES, RATE, LEFT,
-		    BYTES, PERCENT, AGAIN, LOST, DIFFERS },
+		    BYTES, PERCENT, AGAIN, READER, LOST, DIFFERS },
 		[SILENCE] = { NAMES, NAMES, ELAPSED, BYTES, BYTES, AGAIN,
-		    LOST, DIFFERS, PHASE, SILENCE, PERCENT },
+		    READER, LOST, DIFFERS, PHASE, SILENCE, PERCENT },
 	};
 	const enum progress_part *order = orders[keep];
 	size_t i;

@@ -283,6 +283,14 @@ report_extra(const struct plan *p, struct outcome *out)
 	else if (t->had > 0)
 		print(stderr, "pardd: %llu bytes were already copied (%s)",
 		    (ull)t->had, p->opts->map);
+	if (p->opts->view != NULL)
+		print(stderr, "pardd: %s: %llu reads were answered from the "
+		    "target, %llu when that was read, %llu with an error",
+		    p->opts->view, (ull)t->view.there, (ull)t->view.read,
+		    (ull)t->view.failed);
+	if (t->view.used)
+		print(stderr, "pardd: note: %s was still in use: whoever has "
+		    "it open gets errors from now on", p->opts->view);
 	if (t->slept >= 1)
 		print(stderr, "pardd: note: the machine slept for %.0f seconds "
 		    "meanwhile", t->slept);

@@ -36,6 +36,10 @@
  * are read, by the block, to the first bad one; then the middles of what lies
  * between; what promises next to nothing is read from its first block on.
  *
+ * What a reader of view= waits for is read before all else, in one piece of its
+ * own; what failed of it, block by block, up to the first that is bad.  Nothing
+ * is learned from it but where good data is.
+ *
  * What is in no gap of the heap one worker has.  The map has
  * what has failed at once, and what is good when it is written.  A rescue that
  * goes backwards sees the mirror image of the disk.
@@ -49,7 +53,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "cli/opts.h"
 
 enum {
@@ -70,6 +76,7 @@ enum {
 	DRY = 16,		/* and probes that failed in a row */
 	TIGHT = 16,		/* 1/TIGHT of a jump need not be known */
 	TRY = 32,		/* errors until one is tried in small reads */
+	MOMENT = 100000000,	/* ns: until a worker sees that it must stop */
 };
 
 static const double jump_loss = .6;	/* of hope behind a jump that failed, */
@@ -89,6 +96,7 @@ gaps_begin(struct gaps *g, struct map *map, uint64_t unit, uint64_t off,
 	*g = (struct gaps){ .map = map, .unit = unit, .off = off,
 		.first = first };
 	pthread_mutex_init(&g->lock, NULL);
+	clock_condition(&g->moved);
 	for (kind = 0; kind < GAP_KINDS; kind++)
 		for (i = 0; i < GAPS_SCALES; i++)
 			g->yield[kind][i] = (struct yield){
@@ -98,6 +106,7 @@ gaps_begin(struct gaps *g, struct map *map, uint64_t unit, uint64_t off,
 void
 gaps_end(struct gaps *g)
 {
+	pthread_cond_destroy(&g->moved);
 	pthread_mutex_destroy(&g->lock);
 	free(g->heap);
 }
@@ -328,10 +337,19 @@ put_new(struct gaps *g, struct gap gap)
 }
 
 static void
+remove_at(struct gaps *g, size_t i)
+{
+	g->heap[i] = g->heap[--g->n];
+	if (i == g->n)
+		return;
+	sift_up(g, i);
+	sift_down(g, i);
+}
+
+static void
 remove_first(struct gaps *g)
 {
-	g->heap[0] = g->heap[--g->n];
-	sift_down(g, 0);
+	remove_at(g, 0);
 }
 
 /* --- from the map --------------------------------------------------------- */
@@ -671,16 +689,259 @@ take_first(struct gaps *g, unsigned who, bool calm, uint64_t most,
 	(void)put_back(g, &rest);	/* there is room: it was there */
 }
 
+/* --- what readers ask for ------------------------------------------------- */
+
+/* Of a status whose turn has not come, or UNTRIED. */
+static bool
+status_untried(enum seg_status s)
+{
+	return s == UNTRIED || s == LATER || s == LAST || s == ASIDE;
+}
+
+/*
+ * Leave of a range, in the direction of the rescue, the first part that no
+ * worker has.  Returns false if there is none.
+ */
+static bool
+asked_free(const struct gaps *g, uint64_t *off, uint64_t *end)
+{
+	const struct gap_piece *p, *last = g->piece + WORKERS_MOST;
+
+	for (p = g->piece; p < last && *off < *end; p++)
+		if (p->busy && p->gap.off <= *off && p->gap.end > *off) {
+			*off = p->gap.end;
+			p = g->piece - 1;
+		}
+	for (p = g->piece; p < last && *off < *end; p++)
+		if (p->busy && p->gap.off > *off && p->gap.end > p->gap.off)
+			*end = MIN(*end, p->gap.off);
+	return *off < *end;
+}
+
+/*
+ * The gap that off lies in; g->n: none, and *end is at most where one begins.
+ */
+static size_t
+asked_gap(const struct gaps *g, uint64_t off, uint64_t *end)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++) {
+		if (g->heap[i].off <= off && g->heap[i].end > off)
+			break;
+		if (g->heap[i].off > off)
+			*end = MIN(*end, g->heap[i].off);
+	}
+	return i;
+}
+
+/* Put back what a piece leaves of a gap at one side of it. */
+static int
+asked_leave(struct gaps *g, const struct gap *gap, uint64_t off, uint64_t end,
+    bool front, bool back)
+{
+	struct gap part = *gap;
+
+	part.off = off;
+	part.end = end;
+	part.front = front;
+	part.back = back;
+	if (off > gap->off) {
+		part.met = off;
+		part.fails = 0;
+		part.foretold = part.foretold && gap->kind != GAP_FRESH;
+	}
+	if (gap->kind != GAP_FRESH && gap->kind != GAP_FAILED)
+		part.kind = front || back ? GAP_SKIPPED : GAP_DEAD;
+	part.was = end - off;
+	return put_back(g, &part);
+}
+
+/*
+ * Take a piece from off on, up to "end" at most, out of the gap it lies in; or
+ * out of none, if rescue= or the order of the rescue has left it out.
+ */
+static int
+asked_carve(struct gaps *g, uint64_t off, uint64_t end, uint64_t most,
+    enum seg_status status, struct gap_piece *p)
+{
+	size_t i = asked_gap(g, off, &end);
+	bool found = i < g->n;
+	struct gap gap = { .off = off, .end = end, .status = status };
+	int err = 0;
+
+	if (found) {
+		gap = g->heap[i];
+		end = MIN(end, gap.end);
+		remove_at(g, i);
+	}
+	*p = (struct gap_piece){ .gap = gap, .off = off, .busy = true,
+		.end = piece_end(g, off, end, status == UNTRIED ? most :
+		g->unit) };
+	p->gap.off = p->off;
+	p->gap.end = p->end;
+	p->gap.front = gap.front && off == gap.off;
+	p->gap.back = gap.back && p->end == gap.end;
+	p->gap.status = status;
+	p->gap.kind = status == UNTRIED ? GAP_SKIPPED : GAP_FAILED;
+	p->gap.asked = true;
+	p->gap.urgent = p->gap.foretold = false;
+	if (found && off > gap.off)
+		err = asked_leave(g, &gap, gap.off, off, gap.front, false);
+	if (found && err == 0 && gap.end > p->end)
+		err = asked_leave(g, &gap, p->end, gap.end, false, gap.back);
+	return err;
+}
+
+/*
+ * Take the first piece of a segment of the map.  Returns whether there is one.
+ */
+static bool
+asked_take(struct gaps *g, const struct seg *s, uint64_t most,
+    struct gap_piece *p)
+{
+	struct seg at = gaps_mirrored(g, s->off, s->off + s->len);
+	enum seg_status status = status_untried(s->status) ? UNTRIED :
+	    s->status;
+	uint64_t off = at.off, end = at.off + at.len;
+
+	if ((status != UNTRIED && status != UNTRIMMED && status != UNSCRAPED) ||
+	    !asked_free(g, &off, &end))
+		return false;
+	at = gaps_mirrored(g, off, end);
+	if (s->status != status)
+		g->err = map_set(g->map, at.off, at.len, status);
+	if (g->err == 0)
+		g->err = asked_carve(g, off, end, most, status, p);
+	return g->err == 0;
+}
+
+/* The whole blocks that a range lies in, as the map has them. */
+static struct seg
+asked_blocks(const struct gaps *g, const struct seg *s)
+{
+	struct seg at = gaps_mirrored(g, s->off, s->off + s->len);
+	uint64_t part = (g->phase + at.off) % g->unit, end;
+
+	at.off -= MIN(part, at.off);
+	end = s->len == 0 ? at.off : block_end(g, gaps_mirrored(g, s->off,
+	    s->off + s->len).off + s->len - 1);
+	return gaps_mirrored(g, at.off, MIN(end, g->length));
+}
+
+/* Whether a status will not change: nobody waits for it. */
+static bool
+status_settled(enum seg_status s)
+{
+	return s == FINISHED || s == BAD || s == OUTSIDE || s == STALE;
+}
+
+/* Whether some of it is lost already: then no more is read of it. */
+static bool
+asked_lost(const struct gaps *g, const struct seg *all)
+{
+	uint64_t at = all->off;
+	bool lost = false;
+	struct seg s;
+
+	for (; !lost && at < all->off + all->len && map_here(g->map, at, &s);
+	    at += s.len)
+		lost = status_settled(s.status) && s.status != FINISHED;
+	return lost;
+}
+
+/*
+ * Take the first piece that a reader waits for.  Returns whether there is one;
+ * *waits: others have what there was.
+ */
+static bool
+take_asked(struct gaps *g, unsigned who, uint64_t most, struct seg *seg,
+    bool *waits)
+{
+	struct seg all, s;
+	uint64_t at;
+	unsigned i;
+
+	*waits = false;
+	for (i = 0; i < g->asks && g->err == 0; i++) {
+		all = asked_blocks(g, &g->asked[i]);
+		if (asked_lost(g, &all))
+			continue;
+		for (at = all.off; at < all.off + all.len &&
+		    map_here(g->map, at, &s); at += s.len) {
+			s.len = MIN(s.len, all.off + all.len - at);
+			if (!asked_take(g, &s, most, &g->piece[who])) {
+				*waits = *waits || !status_settled(s.status);
+				continue;
+			}
+			*seg = gaps_mirrored(g, g->piece[who].off,
+			    g->piece[who].end);
+			seg->status = g->piece[who].gap.status;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether anything is left to be asked for. */
+static bool
+asked_any(const struct gaps *g)
+{
+	struct map_totals t = map_totals(g->map);
+
+	return !g->closed && !g->bad && t.untried + t.failed > 0;
+}
+
+void
+gaps_ask(struct gaps *g, const struct seg *s, size_t n)
+{
+	pthread_mutex_lock(&g->lock);
+	g->asks = (unsigned)MIN(n, (size_t)GAPS_ASKS);
+	memcpy(g->asked, s, g->asks * sizeof(*s));
+	pthread_cond_broadcast(&g->moved);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void
+gaps_close(struct gaps *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->asks = 0;
+	g->closed = true;
+	pthread_cond_broadcast(&g->moved);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void
+gaps_rest(struct gaps *g)
+{
+	struct timespec until = clock_spec(clock_ns() + MOMENT);
+
+	pthread_mutex_lock(&g->lock);
+	pthread_cond_timedwait(&g->moved, &g->lock, &until);
+	pthread_mutex_unlock(&g->lock);
+}
+
+/* --- taking a piece ------------------------------------------------------- */
+
 enum gaps_next
 gaps_take(struct gaps *g, unsigned who, bool calm, uint64_t most,
     struct seg *seg)
 {
 	enum gaps_next next = GAPS_NONE;
 	const struct gap *gap;
+	bool waits;
 
 	pthread_mutex_lock(&g->lock);
-	gap = first_gap(g);
-	if (gap != NULL && calm && !gap_sharable(gap))
+	if (take_asked(g, who, most, seg, &waits))
+		next = GAPS_ONE;
+	else if (g->err != 0)
+		next = GAPS_NO_MEMORY;
+	else if (waits)
+		next = GAPS_WAIT;
+	else if ((g->words & RESCUE_ONDEMAND) != 0)
+		next = asked_any(g) ? GAPS_WAIT : GAPS_NONE;
+	else if ((gap = first_gap(g)) != NULL && calm && !gap_sharable(gap))
 		next = GAPS_ALONE;
 	else if (gap != NULL) {
 		take_first(g, who, calm, most, seg);
@@ -700,7 +961,8 @@ gaps_take_on(struct gaps *g, unsigned who, bool calm, uint64_t most,
 	bool is = false;
 
 	pthread_mutex_lock(&g->lock);
-	gap = first_gap(g);
+	gap = g->asks > 0 || (g->words & RESCUE_ONDEMAND) != 0 ? NULL :
+	    first_gap(g);
 	if (gap != NULL && !g->backwards && gap->front &&
 	    gap->off == g->piece[who].end && (!calm || gap_sharable(gap))) {
 		gap_choose(g, gap, most, &p);
@@ -1035,6 +1297,26 @@ note_healed(struct gaps *g, const struct gap *gap, uint64_t end)
 	g->fine.end = 2 * end - g->fine.off;
 }
 
+/* The same of a piece that a reader has asked for. */
+static int
+give_asked(struct gaps *g, const struct gap_piece *p, uint64_t good,
+    enum gaps_answer answer)
+{
+	bool failed = answer == READ_FAILED;
+	struct gap gap = p->gap;
+	uint64_t a = g->backwards ? p->off : p->off + good;
+	uint64_t b = g->backwards ? p->end - good : p->end;
+	int err;
+
+	gap.asked = false;
+	err = failed ? put_failed(g, &gap, a, b) : 0;
+	g->have += good;
+	g->errors += failed;
+	gaps_mend(g, p->off, !failed || (!g->backwards && good > 0));
+	gaps_mend(g, p->end, !failed || (g->backwards && good > 0));
+	return err;
+}
+
 int
 gaps_give(struct gaps *g, unsigned who, uint64_t good, enum gaps_answer answer)
 {
@@ -1043,8 +1325,9 @@ gaps_give(struct gaps *g, unsigned who, uint64_t good, enum gaps_answer answer)
 
 	pthread_mutex_lock(&g->lock);
 	p->busy = false;
-	err = give_piece(g, p, good, answer);
-	if (answer == READ_WELL && !p->shared && !p->left &&
+	err = p->gap.asked ? give_asked(g, p, good, answer) :
+	    give_piece(g, p, good, answer);
+	if (answer == READ_WELL && !p->gap.asked && !p->shared && !p->left &&
 	    p->off == p->gap.off && p->end == p->gap.end) {
 		gaps_mend(g, p->off, true);	/* all of it is read */
 		gaps_mend(g, p->end, true);
@@ -1082,7 +1365,7 @@ gaps_leave(struct gaps *g, uint64_t off)
 
 	pthread_mutex_lock(&g->lock);
 	for (p = g->piece; p < g->piece + WORKERS_MOST; p++)
-		if (p->busy && !p->left &&
+		if (p->busy && !p->left && !p->gap.asked &&
 		    gaps_mirrored(g, p->off, p->end).off == off)
 			err = leave_piece(g, p);
 	pthread_mutex_unlock(&g->lock);

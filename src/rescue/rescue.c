@@ -120,7 +120,7 @@ rescue_begin(struct job *job, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	job->rescue = r;
 	r->mapsaver.quit = r->mapsaver.told = -1;
-	r->mapsaver.lock = r->mapsaver.dir = -1;
+	r->mapsaver.lock = r->mapsaver.dir = r->reader = -1;
 	r->pass = &pass_reading;
 	atomic_flag_clear(&r->looked);
 	r->start = clock_seconds() - job->before.seconds;
@@ -329,11 +329,14 @@ run_classes(struct job *job)
 void
 rescue_run(struct job *job)
 {
-	const struct rescue *r = job->rescue;
+	struct rescue *r = job->rescue;
 	size_t i;
 
 	run_classes(job);
-	rescue_retry(job);
+	if ((job->p->opts->rescue & RESCUE_ONDEMAND) == 0)
+		rescue_retry(job);
+	r->asked_all = true;
+	rescue_tell(r);
 	liveness_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
 		run_pass(job, &fills[i], PHASE_FILLING);

@@ -13,6 +13,7 @@
 #include "rescue/rescue.h"
 
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/param.h>
 
 #include "base/clock.h"
@@ -132,9 +133,12 @@ piece_taken(struct job *job, struct hold *h)
 	}
 }
 
-/* Take the next piece, alone unless all is calm; false if there is none. */
+/*
+ * Take the next piece, alone unless all is calm; false if there is none, or
+ * *again: none yet.
+ */
 static bool
-piece_take(struct worker *w, struct hold *h)
+piece_take(struct worker *w, struct hold *h, bool *again)
 {
 	struct job *job = w->job;
 	struct rescue *r = job->rescue;
@@ -143,7 +147,8 @@ piece_take(struct worker *w, struct hold *h)
 
 	if (rescue_calm(job))
 		next = gaps_take(&r->gaps, rescue_who(w), true, most, &h->seg);
-	if (next != GAPS_ONE) {		/* or somebody has all that is left */
+	if (next != GAPS_ONE && next != GAPS_WAIT) {	/* or somebody has all
+							 * that is left */
 		turn_enter(job, h);
 		if (!job->stop)		/* the wait may have been long */
 			next = gaps_take(&r->gaps, rescue_who(w),
@@ -160,6 +165,9 @@ piece_take(struct worker *w, struct hold *h)
 		return true;
 	}
 	exclusive_leave(&r->exclusive, h->ticket);
+	*again = next == GAPS_WAIT;
+	if (*again)
+		gaps_rest(&r->gaps);
 	return false;
 }
 
@@ -305,18 +313,28 @@ piece_fail(struct worker *w, const struct io *io)
 		transfer_fail_short(w, io->off + io->done);
 }
 
+void
+rescue_tell(struct rescue *r)
+{
+	if (r->reader >= 0 && (r->gaps.asks > 0 || r->asked_all))
+		eventfd_write(r->reader, 1);
+}
+
 static bool
 piece_rescue(struct worker *w)
 {
 	struct hold h = { .ticket = 0 };
 	struct io io = { .op = OP_READ };
+	bool again, kept;
 
-	if (!piece_take(w, &h))
-		return false;
+	if (!piece_take(w, &h, &again))
+		return again;
 	while (piece_read_all(w, &h, &io) && piece_take_on(w, &h))
 		;
 	exclusive_leave(&w->job->rescue->exclusive, h.ticket);
-	if (!piece_keep(w, &h))
+	kept = piece_keep(w, &h);
+	rescue_tell(w->job->rescue);
+	if (!kept)
 		return false;
 	if (errno_is_medium(io.err) || (io.err == 0 && io.done == io.len))
 		return true;

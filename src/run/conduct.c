@@ -27,6 +27,7 @@
 #include "report/report.h"
 #include "rescue/rescue.h"
 #include "verify/verify.h"
+#include "view/view.h"
 
 /* --- what is told meanwhile ---------------------------------------------- */
 
@@ -225,7 +226,8 @@ conduct_tally(struct conductor *c)
 		.spared = job->before.spared + job->spared,
 		.seconds = now - c->start, .celsius = job->celsius,
 		.phase = (enum phase)job->phase, .stopping = job->stop,
-		.silence = watch_look(&c->watch, job, now) };
+		.silence = watch_look(&c->watch, job, now),
+		.view = viewer_count(job->p->view) };
 
 	tally_map(job, &map, &t);
 	if (steps->tally != NULL)

@@ -14,6 +14,7 @@
 #include "part/used.h"
 #include "plan/safety.h"
 #include "record/events.h"
+#include "view/view.h"
 
 static int
 set_ioprio(const struct opts *o, struct fault *f)
@@ -156,7 +157,8 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 	    used_make(&d->outputs.used, p, &d->outputs.bmap, f) == 0) {
 		events_plan(ev, p);
 		p->needed = remarks_needed(p, p->cut);
-		if (outputs_open(&d->outputs, p, f) == 0 &&
+		if (viewer_look(p, f) == 0 &&
+		    outputs_open(&d->outputs, p, f) == 0 &&
 		    decision_check(d, f) == 0 &&
 		    decision_make_table(d, f) == 0 && set_ioprio(o, f) == 0 &&
 		    decision_claim(d, f) == 0 && decision_remark(d, o, f) == 0)
@@ -203,6 +205,7 @@ decision_free(struct decision *d)
 
 	while (d->claimed > 0)
 		claims_release(&d->target[--d->claimed].claims);
+	viewer_close(d->plan.view);
 	outputs_close(&d->outputs);
 	source_table_free(d->source_table);
 	for (i = 0; d->target != NULL && i < d->plan.targets; i++) {

@@ -26,6 +26,7 @@
 #include "rescue/mapsaver.h"
 #include "rescue/rescue.h"
 #include "verify/verify.h"
+#include "view/view.h"
 
 /*
  * --- rest= ------------------------------------------------------------------
@@ -437,6 +438,7 @@ lead_work(struct job *job, const struct steps *steps)
 	if (sparing_open(job, &f) != 0)
 		job_fail(job, &f);
 	endpoint_ahead(job->p->src, &job->map, job->p->src_off);
+	viewer_begin(job);
 	steps->run(job);
 	endpoint_ahead(job->p->src, NULL, 0);
 	rest_clear(job);
@@ -448,6 +450,7 @@ lead_work(struct job *job, const struct steps *steps)
 	}
 	lead_write_tables(job);
 	lead_check_ends(job);
+	viewer_end(job);
 }
 
 void *

@@ -1,0 +1,47 @@
+/*
+ * view=: a file that shows what is being rescued, while it is.
+ */
+#ifndef PARDD_VIEW_H
+#define PARDD_VIEW_H
+
+#include "base/fault.h"
+#include "copy/outcome.h"
+
+struct job;
+struct plan;
+struct viewer;
+
+/*
+ * Check view=, without changing anything.  Returns 0, also without view=, or -1
+ * with *f.
+ */
+int viewer_look(const struct plan *, struct fault *f);
+
+/*
+ * Make p->view: the file if there is none, and on it a mount that nobody serves
+ * yet.  What a killed run has left mounted there is unmounted.  Before
+ * confine().  Returns 0, also without view=, or -1 with *f.
+ */
+int viewer_open(struct plan *p, struct fault *f);
+
+/* Unmount it, and remove the file if viewer_open has made it; takes NULL. */
+void viewer_close(struct viewer *);
+
+/*
+ * For the lead: begin to answer readers, in a thread, once the target can be
+ * read; and stop that, and unmount.  Whoever reads then gets an error.  If it
+ * cannot be begun, the copy is being stopped.
+ */
+void viewer_begin(struct job *);
+void viewer_end(struct job *);
+
+/*
+ * The process is about to end while its threads run: unmount it lazily.  Takes
+ * NULL.
+ */
+void viewer_abandon(const struct viewer *);
+
+/* Any thread; all 0 for NULL. */
+struct viewer_counts viewer_count(const struct viewer *);
+
+#endif

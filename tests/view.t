@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# A rescue that can be looked into while it runs (view=).
+# shellcheck disable=SC1091,SC2015,SC2086,SC2119,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/rescue.sh"
+
+readers=$tools/readers
+none=1099511627776+1		# nothing is bad
+
+# Whether view= can be tried here: root, FUSE, libfuse3.
+can_view()
+{
+	(($(id -u) == 0)) && [[ -c /dev/fuse ]] && : <>/dev/fuse && (
+		cd "$scratch" && truncate -s 4096 view.src &&
+		    "$pardd" if=view.src of=view.dst map=view.map view=view.file
+	)
+} >/dev/null 2>&1
+
+# viewing RULES OPERANDS...: such a run in the background, with bad sectors at
+# $bad, until the file v can be read; what a case leaves mounted is unmounted
+viewing()
+{
+	undo unmounted "$PWD/v"
+	FAULTS="on=$PWD/src op=read at=$bad fail=EIO${1:+;on=$PWD/src op=read $1}" LD_PRELOAD=$shim FAULT_LOG=$PWD/faults \
+	    "$tools/ends" how "$pardd" if=src of=dst map=map view=v bs=512 "${@:2}" 2>err &
+	until_true 20 test -s v || fail "$(cat err)"
+}
+gone()
+{
+	grep -qE '^(exit|signal) ' how
+}
+pid()
+{
+	awk '$1 == "pid" { print $2 }' how
+}
+unmounted()
+{
+	! mountpoint -q "$1" 2>/dev/null && stat "$1" >/dev/null 2>&1 || umount -l "$1" 2>/dev/null
+	true
+}
+# over STATUS: the run ends by itself with it, and leaves nothing behind
+over()
+{
+	until_true 60 gone && ended exit "$1" && ! mountpoint -q v && [[ ! -e v ]] ||
+	    fail "$(cat how err; ls -l v 2>&1)"
+}
+# read_all BAD THREADS TIMES [end]: by dice, against the source
+read_all()
+{
+	"$readers" v src "$1" "$2" "$3" "${seed:-1}" ${4-} >reads || fail "$(cat reads)"
+}
+
+slow='sleep=2'
+# what a run without readers makes of it, in the map alone
+alone()
+{
+	rescue 100 '' && mv map alone && cp old dst && rm -f map.bak
+}
+dice()
+{
+	for ((seed = $1; seed <= $2; seed++)); do
+		rm -f how
+		bad=$("$maps" random $seed $((8 << 20)))
+		stuff 8M && alone && viewing "" thr=${thrs[seed % 3]} rate=2000000 && read_all $bad 16 200 end &&
+		    (($(cut -d ' ' -f 1 reads) > 100)) && over 100 && is - "$("$maps" list alone -)" && is '?*/' '' && honest 0 0 $((8 << 20)) &&
+		    rm map alone || fail "seed $seed: $(cat err)" || return
+	done
+}
+asked()
+{
+	bad=$some
+	stuff && viewing "" rescue=ondemand "$@" && read_all $bad 16 100 && umount v && over 100 &&
+	    says 'rescue=ondemand|complete|could not be read' && honest
+}
+once()
+{
+	local n
+	bad=$some
+	stuff && viewing "" rescue=ondemand thr=4 && read_all $bad 16 400 && read_all $bad 16 400 && umount v && over 100 || return
+	# a block fails once in a longer read, and once alone
+	n=$(awk '$1 == "read" && $4 < 0 && $3 == 512 { print $2 }' faults | sort | uniq -d | wc -l)
+	((n == 0)) || fail "$n blocks were read again: $(cat faults)"
+	faulty read
+}
+it_reads()
+{
+	bad=$some
+	stuff && viewing "" rescue=ondemand && dd if=v of=got bs=512 skip=3000 count=8 status=none &&
+	    cmp got <(dd if=src bs=512 skip=3000 count=8 status=none) && umount v && over 100 &&
+	    says 'v: [0-9]* reads were answered from the target, [1-9][0-9]* when that was read, 0 with an error' &&
+	    says 'were not asked for, with rescue=ondemand; map shows where' && [[ $(awk '$3 == "+" { n += strtonum($2) } END { print n }' map) -le 262144 ]]
+}
+whole()
+{
+	bad=$none
+	stuff && viewing "" rescue=ondemand && cmp v src && over 0 && complete && cmp dst src
+}
+waits()
+{
+	local from
+	bad=$none
+	stuff 8M && viewing "$slow" bpt=8 thr=1 rate=1000000 && from=$SECONDS &&
+	    dd if=v bs=4096 skip=2000 count=1 status=none | cmp - <(dd if=src bs=4096 skip=2000 count=1 status=none) &&
+	    ((SECONDS - from < 5)) && over 0
+}
+stopped()
+{
+	local began
+	bad=$none
+	stuff 8M && viewing "sleep=200" bpt=8 thr=1 || return
+	"$readers" v src - 4 100000 1 end >reads 2>&1 &
+	sleep 0.5
+	began=${EPOCHREALTIME/./}
+	kill -TERM "$(pid)" && until_true 20 gone && began=$((${EPOCHREALTIME/./} - began)) && wait $! && ended signal 15 &&
+	    [[ ! -e v ]] && ((began < 2000000)) && honest 0 0 $((8 << 20)) || fail "$began us; $(cat err reads how)"
+}
+killed()
+{
+	bad=$none
+	stuff 8M && viewing "sleep=100" bpt=8 thr=1 && kill -9 "$(pid)" && until_true 10 gone &&
+	    ! stat v 2>/dev/null && rm how && exits 0 "$pardd" if=src of=dst map=map view=v && [[ -f v ]] && ! mountpoint -q v && cmp src dst
+}
+in_use()
+{
+	bad=$none
+	stuff && viewing "" rescue=ondemand && exec 7<v && umount -l v && ! gone && exec 7<&- && over 100 && rm -f how map && cp old dst &&
+	    viewing "sleep=20" thr=1 bpt=64 && exec 7<v && until_true 60 gone && ended exit 0 && exec 7<&- &&
+	    says 'note: v was still in use' && [[ ! -e v ]]
+}
+mounted()
+{
+	mkdir at files && "$blocks" make files/one 3M && truncate -s 16M src && mkfs.ext4 -q -F -d files src && : >dst || return
+	bad=$none
+	undo umount -l "$PWD/at"
+	viewing "" rescue=ondemand && loop v --read-only && mount -o ro,norecovery "$dev" at && cmp at/one files/one &&
+	    umount at && losetup -d "$dev" && until_true 10 umount v && over 100 && says 'asked for'
+}
+plan()
+{
+	stuff && exits 0 "$pardd" -d if=src of=dst map=map view=v rescue=ondemand && grep -q '^ *View *v shows it meanwhile; nothing is read but' out &&
+	    [[ ! -e v && ! -e map ]]
+}
+told()
+{
+	bad=$some
+	stuff && viewing "" rescue=ondemand json=j && ! cat v >/dev/null 2>&1 && umount v && over 100 && tail -n 1 j | tee one |
+	    jq -e '.view | .file == "v" and .with_error > 0 and .from_target > 0 and .in_use == false' || fail "$(<one)"
+}
+
+bad=$none
+refusals()
+{
+	stuff && usage 'view= needs map=' if=src of=dst view=v && usage 'rescue=ondemand needs view=' if=src of=dst map=map rescue=ondemand &&
+	    usage 'view= and wait=' if=src of=dst map=map view=v wait=9 && usage 'view= and decode=' if=src of=dst map=map view=v decode=gz &&
+	    usage 'rescue=ondemand and fill=' if=src of=dst map=map view=v rescue=ondemand fill=zero &&
+	    mkdir dir && echo some >full && ln -s dst link
+	for v in src dst map dir full link /dev/null; do
+		refused view= if=src of=dst map=map view=$v && cmp dst old || return
+	done
+	refused 'view=' if=src of=. map=map view=v && exits 52 "$pardd" if=src of=dst map=map view=none/v && cmp dst old
+}
+it "refuses what cannot be looked into, or with" refusals
+needs can_view -- "not root, no /dev/fuse, or no libfuse3"
+for ((first = 1; first <= $(heavy 6); first += 3)); do
+	it "answers 16 readers what is on disks $first to $((first + 2)), and ends as without them" dice $first $((first + 2))
+done
+for thr in $(few 1 4 16); do
+	it "reads what is asked for ($thr workers)" asked thr="$thr"
+done
+it "... backwards" asked rescue=ondemand,reverse
+it "... and nothing else" it_reads
+it "... and each bad block once" once
+it "is complete when all was asked for" whole
+it "reads first what is asked for" waits
+it "ends at once when told to, with readers inside" stopped
+it "clears what a killed run has left" killed
+it "says that somebody still has it open" in_use
+needs can_loop 'command -v mkfs.ext4' -- "no loop devices, or no mkfs.ext4"
+it "can be mounted" mounted
+it "says in the plan where it will be" plan
+needs 'command -v jq' -- "no jq"
+it "tells programs what was answered" told
