@@ -8,14 +8,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "../../src/rescue/maploader.h"
 #include "../../src/rescue/pass.h"
 #include "base/status.h"
 #include "copy/job.h"
+#include "denial.h"
 #include "poor.h"
 #include "rescue/rescue.h"
 #include "tabled.h"
@@ -34,34 +33,11 @@ static struct timespec written_at;	/* sec 0: unknown */
 
 /* -------------------------------------------- in the place of the C library */
 
-static struct {
-	const char *call;
-	unsigned left;
-	int	 err;			/* 0: none fails */
-} denial;
-
-static bool
-denied(const char *call)
-{
-	if (denial.err == 0 || strcmp(call, denial.call) != 0 ||
-	    denial.left-- > 0)
-		return false;
-	errno = denial.err;
-	denial.err = 0;
-	return true;
-}
-
 int
 openat(int dir, const char *name, int flags, ...)
 {
 	return denied((flags & O_TMPFILE) == O_TMPFILE ? "tmpfile" : "openat") ?
 	    -1 : (int)syscall(SYS_openat, dir, name, flags, 0600);
-}
-
-int
-flock(int fd, int how)
-{
-	return denied("flock") ? -1 : (int)syscall(SYS_flock, fd, how);
 }
 
 int
@@ -83,35 +59,6 @@ readlink(const char *name, char *to, size_t room)
 {
 	REAL(real, readlink);
 	return denied("readlink") ? -1 : real(name, to, room);
-}
-
-int
-fsync(int fd)
-{
-	return denied("fsync") ? -1 : (int)syscall(SYS_fsync, fd);
-}
-
-int
-renameat(int dir, const char *name, int to_dir, const char *to)
-{
-	return denied("renameat") ? -1 :
-	    (int)syscall(SYS_renameat, dir, name, to_dir, to);
-}
-
-int
-fclose(FILE *stream)
-{
-	REAL(real, fclose);
-	int failed = real(stream);
-
-	return denied("fclose") ? EOF : failed;
-}
-
-FILE *
-fdopen(int fd, const char *mode)
-{
-	REAL(real, fdopen);
-	return denied("fdopen") ? NULL : real(fd, mode);
 }
 
 int

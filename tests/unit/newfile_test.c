@@ -11,10 +11,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/newfile.h"
@@ -22,6 +20,7 @@
 #include "base/secrets.h"
 #define POOR_OF_ALL
 #include "poor.h"
+#include "denial.h"
 
 #define OLD	"what there was"
 #define NEW	"what there is"
@@ -32,27 +31,7 @@ static struct fault f;
 
 /* -------------------------------------------- in the place of the C library */
 
-static struct {
-	unsigned left;		/* calls before the one that fails */
-	int	 err;		/* so; 0: none does */
-	const char *call;	/* of that name, or NULL: any */
-	bool	 lasts;		/* and all after it */
-} denial;
 static bool unstable;		/* each look finds another inode */
-
-static bool
-denied(const char *call)
-{
-	if (denial.err == 0 || (denial.call != NULL &&
-	    strcmp(denial.call, call) != 0) || denial.left-- > 0)
-		return false;
-	errno = denial.err;
-	if (denial.lasts)
-		denial.left = 0;
-	else
-		denial.err = 0;
-	return true;
-}
 
 int
 fstatat(int dir, const char *name, struct stat *st, int flags)
@@ -84,18 +63,6 @@ fcntl(int fd, int command, ...)
 }
 
 int
-fsync(int fd)
-{
-	return denied("fsync") ? -1 : (int)syscall(SYS_fsync, fd);
-}
-
-int
-flock(int fd, int how)
-{
-	return denied("flock") ? -1 : (int)syscall(SYS_flock, fd, how);
-}
-
-int
 unlinkat(int dir, const char *name, int flags)
 {
 	return denied("unlinkat") ? -1 :
@@ -103,33 +70,10 @@ unlinkat(int dir, const char *name, int flags)
 }
 
 int
-renameat(int dir, const char *from, int to_dir, const char *to)
-{
-	return denied("renameat") ? -1 :
-	    (int)syscall(SYS_renameat, dir, from, to_dir, to);
-}
-
-int
 faccessat(int dir, const char *name, int mode, int flags)
 {
 	return denied("faccessat") ? -1 :
 	    (int)syscall(SYS_faccessat2, dir, name, mode, flags);
-}
-
-int
-fclose(FILE *stream)
-{
-	REAL(real, fclose);
-	int failed = real(stream);
-
-	return denied("fclose") ? EOF : failed;
-}
-
-FILE *
-fdopen(int fd, const char *mode)
-{
-	REAL(real, fdopen);
-	return denied("fdopen") ? NULL : real(fd, mode);
 }
 
 /* --------------------------------------------------------------- the cases */
