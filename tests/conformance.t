@@ -44,7 +44,7 @@ scsi()
 {
 	end=$it words='' disk=disk=$it traits='block=512 seeks scsi'
 }
-# Its server is started by pardd, and meets the faults.
+# pardd starts its server, which meets the faults.
 nbd()
 {
 	end="[ nbdkit -s file $PWD/$it ]" words='' disk='' traits='block=1 seeks fails'
@@ -55,7 +55,7 @@ rbd()
 	mkdir -p pool && ln -sf "$PWD/$it" "pool/$it" && ceph && end=rbd:pool/$it words='' disk='' \
 	    traits='block=1 seeks fails'
 }
-# Faults are its server's: they are cases of iscsi.t.
+# Faults belong to its server: see iscsi.t.
 iscsi()
 {
 	serve "1:$it" && end=$uri/1 words='' disk='' traits='block=512 seeks'
@@ -136,7 +136,7 @@ source_part()
 	"$blocks" make src 1M && from "$1" && plain_target && copies 0 bs=4096 skip=7 count=100 &&
 	    complete && size_is dst 409600 && holds dst 0 28672 409600
 }
-# The last bytes are no whole block of the copy.
+# The last bytes are less than a block of the copy.
 source_tail()
 {
 	local more=1
@@ -174,20 +174,22 @@ source_bad_kept()
 	    holds dst $((51200 / size * size + (size > 1 ? size : 512))) \
 	    $((51200 / size * size + (size > 1 ? size : 512))) 900000
 }
+# can_be KIND SENTENCE: its cases can be run; or they are skipped
+can_be()
+{
+	local lack=
+	case $1 in
+	nbd)	can_nbd || lack="no nbdkit, or built without libnbd" ;;
+	iscsi)	can_iscsi || lack="no tgtd (tgt), or built without libiscsi" ;;
+	rbd)	can_rbd || lack="built without librbd" ;;
+	disk*)	can_loop || lack="no loop devices" ;;
+	esac
+	[[ -n $lack ]] || return 0
+	skip "$lack" "$2"
+	return 1
+}
 for kind in file cached direct stream inherited disk512 disk4096 scsi nbd iscsi rbd; do
-	if [[ $kind = nbd ]] && ! can_nbd; then
-		skip "no nbdkit, or built without libnbd" "reads $kind"
-		continue
-	elif [[ $kind = iscsi ]] && ! can_iscsi; then
-		skip "no tgtd (tgt), or built without libiscsi" "reads $kind"
-		continue
-	elif [[ $kind = rbd ]] && ! can_rbd; then
-		skip "built without librbd" "reads $kind"
-		continue
-	elif [[ $kind = disk* ]] && ! can_loop; then
-		skip "no loop devices" "reads $kind"
-		continue
-	fi
+	can_be $kind "reads $kind" || continue
 	it "reads $kind, all of it" source_whole $kind
 	it "... by 16 workers, a block at a time" source_whole $kind thr=16 bs=4096 bpt=1
 	[[ $kind = stream || $kind = rbd ]] || it "... as asynchronous requests" \
@@ -213,7 +215,7 @@ target_part()
 	    copies 0 bs=4096 seek=7 && complete && size_is dst 1048576 && holds dst 28672 0 409600 &&
 	    holds dst 0 0 28672 9 && holds dst 438272 438272 610304 9
 }
-# The end of the copy is no whole block of the target: zeros, up to one.
+# The copy ends within a block of the target, which is filled up with zeros.
 target_tail()
 {
 	local size
@@ -264,19 +266,7 @@ target_full()
 	    copies 78 bs=4096 bpt=25 && says 'NOT complete' && holds dst 0 0 1048576
 }
 for kind in file cached direct stream inherited disk512 disk4096 scsi nbd iscsi rbd; do
-	if [[ $kind = nbd ]] && ! can_nbd; then
-		skip "no nbdkit, or built without libnbd" "writes $kind"
-		continue
-	elif [[ $kind = iscsi ]] && ! can_iscsi; then
-		skip "no tgtd (tgt), or built without libiscsi" "writes $kind"
-		continue
-	elif [[ $kind = rbd ]] && ! can_rbd; then
-		skip "built without librbd" "writes $kind"
-		continue
-	elif [[ $kind = disk* ]] && ! can_loop; then
-		skip "no loop devices" "writes $kind"
-		continue
-	fi
+	can_be $kind "writes $kind" || continue
 	it "writes $kind, all of it" target_whole $kind
 	it "... by 16 workers, a block at a time" target_whole $kind thr=16 bs=4096 bpt=1
 	[[ $kind = stream || $kind = rbd ]] || it "... as asynchronous requests" \

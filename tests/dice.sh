@@ -18,6 +18,17 @@ chance()
 {
 	((RANDOM % 100 < $1))
 }
+# four_disks BYTES: $disk and $disk4k with data, $tdisk and $tdisk4k as targets; all are
+# empty words if $devices is
+four_disks()
+{
+	disk='' disk4k='' tdisk='' tdisk4k='' disk_bytes=$1
+	[[ -n $devices ]] || return 0
+	truncate -s "$1" a.img b.img c.img d.img
+	loop a.img --sector-size 512 && disk=$dev && loop b.img --sector-size 4096 && disk4k=$dev &&
+	    loop c.img --sector-size 512 && tdisk=$dev && loop d.img --sector-size 4096 && tdisk4k=$dev &&
+	    "$blocks" make "$disk" "$1" && "$blocks" make "$disk4k" "$1"
+}
 # mixed SEED N: run N random cases.  "begin" makes what all of them need, "one" chooses a
 # case, runs and judges it, and counts in $ran those that were not refused.  A failure
 # shows the files of its case; ONLY=I shows case I, whatever its result.

@@ -587,14 +587,7 @@ begin()
 	local size=$((1 + RANDOM % 16))
 	mem=$(mktemp -d "$fast/pardd-mix.XXXXXX") || return
 	undo rm -rf "$mem"
-	disk='' disk4k='' tdisk='' tdisk4k='' disk_bytes=$((size << 16))
-	[[ -n $devices ]] || return 0
-	truncate -s $disk_bytes a.img b.img c.img d.img
-	loop a.img --sector-size 512 && disk=$dev &&
-	    loop b.img --sector-size 4096 && disk4k=$dev &&
-	    loop c.img --sector-size 512 && tdisk=$dev &&
-	    loop d.img --sector-size 4096 && tdisk4k=$dev &&
-	    "$blocks" make "$disk" $disk_bytes && "$blocks" make "$disk4k" $disk_bytes
+	four_disks $((size << 16))
 }
 
 many=40

@@ -271,14 +271,7 @@ begin()
 	mem=$(mktemp -d "$fast/pardd-rounds.XXXXXX") || return
 	undo rm -rf "$mem"
 	cd "$mem" || return
-	disk='' disk4k='' tdisk='' tdisk4k='' disk_bytes=$((1 << 19))
-	[[ -n $devices ]] || return 0
-	truncate -s $disk_bytes a.img b.img c.img d.img
-	loop a.img --sector-size 512 && disk=$dev &&
-	    loop b.img --sector-size 4096 && disk4k=$dev &&
-	    loop c.img --sector-size 512 && tdisk=$dev &&
-	    loop d.img --sector-size 4096 && tdisk4k=$dev &&
-	    "$blocks" make "$disk" $disk_bytes && "$blocks" make "$disk4k" $disk_bytes
+	four_disks $((1 << 19))
 }
 many=15
 [[ -z $LONG ]] || many=1500
