@@ -99,7 +99,7 @@ ask_wrong_map()
 }
 it "--ask does not ask about a map that cannot be used" ask_wrong_map
 
-# The medium is not the one that the question was about.
+# The medium has been exchanged since the question.
 exchanged()
 {
 	disk && snapshot && exits 101 with_faults "on=$d op=medium from=2 fail=EIO" "$pardd" if=src of="$d" &&
@@ -107,7 +107,7 @@ exchanged()
 }
 it "refuses a target whose medium was changed since it was looked at" exchanged
 
-# At the prompt everything is decided.  prompt OPERANDS..., then answer.
+# prompt OPERANDS..., then answer: at the prompt everything has been decided.
 prompt()
 {
 	mkfifo keys || return
@@ -145,7 +145,7 @@ shifted_at_prompt()
 if perl -e 1 2>/dev/null; then
 	it "refuses a loop device that was made to begin elsewhere while it asked" shifted_at_prompt
 fi
-# What an earlier run copied is not about to be lost.
+# Data that an earlier run copied are not called lost.
 ask_again()
 {
 	disk && exits 0 "$pardd" if=src of="$d" map=m count=20 || return
@@ -154,7 +154,7 @@ ask_again()
 	    ! grep -aq 'WILL BE LOST' screen
 }
 it "--ask says what a map has already" ask_again
-# A target file has more in it than when it was looked at, where the source has a hole.
+# The target file has got more data since it was looked at, where the source has a hole.
 grown_at_prompt()
 {
 	"$blocks" make src 64k && truncate -s 4M src && "$blocks" make old 3M 9 && : >dst &&
@@ -171,7 +171,7 @@ cut_at_prompt()
 	    same map old.map && size_is dst 524288
 }
 it "refuses a map when the target was cut off while it asked" cut_at_prompt
-# What a manifest says of a target was true before the question.
+# The manifest of the target was true before the question, and is not any more.
 kept_at_prompt()
 {
 	"$blocks" make src 4M && cp src dst && exits 0 "$pardd" if=src of=. manifest=m &&
@@ -193,7 +193,7 @@ other_questions()
 it "--ask asks for what it will do" other_questions
 # -------------------------------------------------- what looks like a slip
 
-# at_terminal ANSWER OPERANDS...: with standard error on it; whether it was asked
+# at_terminal ANSWER OPERANDS...: with standard error there; whether it asked
 at_terminal()
 {
 	local answer=$1
@@ -202,7 +202,7 @@ at_terminal()
 	status=$? && : >out && cp screen err
 	grep -aq 'yes/no: ' screen
 }
-# slip SAYS OPERANDS...: it waits for yes on a terminal; elsewhere it is a note
+# slip SAYS OPERANDS...: at a terminal it waits for yes; elsewhere it prints a note
 slip()
 {
 	local said=$1

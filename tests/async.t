@@ -65,7 +65,7 @@ without()
 it "leaves it to threads where the kernel has no io_uring" without ENOSYS
 it "leaves it to threads where the kernel forbids it" without EPERM
 it "leaves it to as many as mem= has room for" without ENOSYS thr=16 mem=2M bpt=1k
-# The ring is there, and what is to be done with it is not.
+# The ring can be made, but its operations are not there.
 broken()
 {
 	"$blocks" make src 16M &&
@@ -198,7 +198,7 @@ image()
 	    exits 0 "$pardd" if="$a" of=img && complete && holds img 0 0 24M 1 &&
 	    exits 0 "$pardd" if=img of="$b" && complete && holds "$b" 0 0 24M 1
 }
-# A read that fails is looked into, while others are in flight.
+# A read that failed is isolated while others are in flight.
 bytes=$((24 << 20))
 bad=410112+512,2097152+1536,20971520+512
 lose()
@@ -225,7 +225,7 @@ reached()
 {
 	(($(stat -c %b "$1") > 0))
 }
-# A disk that answers nothing for a while: an SSD that tidies up.
+# A disk that does not answer for a while, as an SSD that collects garbage.
 stalls()
 {
 	local pid
@@ -257,7 +257,7 @@ drained()
 {
 	fails_at '3!' io_uring && sleep 2 && same back back.then
 }
-# The first write fails for want of memory, and no other.
+# Only the first write fails for lack of memory.
 no_memory()
 {
 	"$blocks" make src 16M && truncate -s 16M back && mkdir mnt || return

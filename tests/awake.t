@@ -31,7 +31,7 @@ short()
 {
 	bus && logind && "$blocks" make src 1M && exits 0 "$pardd" if=src of=dst && ! grep held logind.out
 }
-# Nobody is to wait long for a bus that does not answer.
+# A bus that does not answer must not delay a copy for long.
 silent()
 {
 	local began=$EPOCHREALTIME

@@ -29,7 +29,7 @@ for kind in "${kinds[@]}"; do
 	apart "$kind partition: is refused without /proc" blind "$kind" /proc
 	apart "$kind partition: is refused without both" blind "$kind" "/proc /sys"
 done
-# On another disk than the loop device, whose use is seen without sysfs, too.
+# The disk is another one than that of the loop device, whose use is seen even without sysfs.
 blind_free()
 {
 	disk && snapshot || return
@@ -65,7 +65,7 @@ blind_file()
 }
 apart "copies to files without /sys" blind_file /sys
 [[ $VARIANT != plain ]] || apart "copies to files without /proc and /sys" blind_file "/proc /sys"
-# A loop device is being detached by somebody else: what it lies on is empty now.
+# Somebody else is detaching a loop device: its backing file is already unknown.
 detached()
 {
 	"$blocks" make src 1M && cp src gone && truncate -s 1M to && loop gone && rm gone &&
@@ -80,7 +80,7 @@ detached()
 	    complete && same src to
 }
 apart_by_name "sees no use in a loop device that is detached between two looks" detached
-# The loop devices of others, that lie on what is not there, are not its matter.
+# Loop devices of others whose files are not there do not concern it.
 no_node()
 {
 	disk && mknod "$PWD/node" b $((16#$(stat -c %t "$p1"))) $((16#$(stat -c %T "$p1"))) &&
@@ -97,7 +97,7 @@ no_node()
 }
 apart_by_name "claims a target by another name than the usual one, or refuses it" no_node
 
-# Others' loop devices, that lie on files which cannot be looked at, are no reason.
+# Loop devices of others on files out of reach are no reason to refuse.
 lost_file()
 {
 	mkdir gone && mount -t tmpfs none gone && undo umount -l "$PWD/gone" &&
@@ -109,7 +109,7 @@ it "copies beside a loop device whose file is out of reach" lost_file
 dead_file()
 {
 	bad_disk 1M 0+512 || return
-	# its attributes live on for a while
+	# its attributes stay for a while
 	kill -KILL $! && until_true 20 eval \
 	    '[[ $(losetup -n -O BACK-INO "$dev" | tr -d " ") = "" ]]' || return
 	undo losetup -d "$dev"
@@ -121,7 +121,7 @@ else
 	skip "no nbdfuse" "copies beside a loop device whose file has died"
 fi
 
-# Each limit lets it come as far as a descriptor more.
+# Each limit allows one more descriptor.
 few_descriptors()
 {
 	disk && "$1" "$p1" && snapshot || return

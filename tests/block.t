@@ -221,15 +221,15 @@ midway()
 {
 	{ until_true 30 half_there && "$@"; } >/dev/null 2>&1 &
 }
-# copies_at_leisure STATUS OPERANDS...: the second half takes a second
-copies_at_leisure()
+# copies_slowly STATUS OPERANDS...: the second half takes a second
+copies_slowly()
 {
 	exits "$1" "$pardd" if="$a" of=dst rate=4M bs=512 bpt=64 "${@:2}"
 }
 cut_off()
 {
 	filled a 8M 512 1 && midway truncate -s 2M a.img
-	copies_at_leisure 102 "$@" && says 'a.img was truncated at byte 2097152'
+	copies_slowly 102 "$@" && says 'a.img was truncated at byte 2097152'
 }
 only all
 it "says that a loop device's file was cut off" cut_off coe=1
@@ -237,7 +237,7 @@ cut_off_below()
 {
 	filled lower 8M 512 1 && loop "$lower" --direct-io=on --sector-size 512 && a=$dev &&
 	    midway truncate -s 8000K lower.img	# each block behind it fails by itself
-	copies_at_leisure 102 coe=1 && says 'lower.img was truncated at byte 8192000'
+	copies_slowly 102 coe=1 && says 'lower.img was truncated at byte 8192000'
 }
 only plain
 it "says so of a loop device on another" cut_off_below
@@ -266,7 +266,7 @@ blanked_source()
 it "says so of one that is as long again" blanked_source
 it "says so of one that is as long again, and verified" blanked_source verify=1
 it "says so in a rescue of one that is as long again" blanked_source map=map
-# Filled again, nothing of it is left but that somebody wrote, and not by the device.
+# Filled again, the file shows only that somebody wrote to it, and not through the device.
 refilled()
 {
 	"$blocks" make whole 8M 1 && cp whole a.img && loop a.img && a=$dev &&
@@ -283,7 +283,7 @@ blanked_part()
 	    15 if="$dev" && says 'its file was truncated during the copy'
 }
 it "says so of a device that begins within it" blanked_part
-# What else is done to that file is no matter: there were holes before.
+# Other changes to that file do not matter: it had holes before.
 written_beside()
 {
 	truncate -s 12M a.img && "$blocks" make part 5M 1 && dd if=part of=a.img conv=notrunc &&
@@ -347,12 +347,12 @@ another()
 another_medium()
 {
 	another
-	copies_at_leisure 69 "$@" && says 'the medium was changed during the copy'
+	copies_slowly 69 "$@" && says 'the medium was changed during the copy'
 }
 another_rescued()
 {
 	another_medium map=map mapinterval=1 && loop a.img --read-only && a=$dev &&
-	    copies_at_leisure 0 map=map && complete && same a.img dst
+	    copies_slowly 0 map=map && complete && same a.img dst
 }
 another_compared()
 {
@@ -360,13 +360,13 @@ another_compared()
 	    cp dst a.img && loop a.img --read-only && a=$dev || return
 	undo detach "$a" "$(realpath other.img)"
 	{ until_true 30 grep -q progress told && exchange; } >/dev/null 2>&1 &
-	copies_at_leisure 69 compare=1 json=told && says 'the medium was changed'
+	copies_slowly 69 compare=1 json=told && says 'the medium was changed'
 }
 shifted()
 {
 	"$blocks" make a.img 9M 1 && loop a.img --offset 0 --sizelimit 8M && a=$dev &&
 	    midway shift_to "$a" 1048576 8388608
-	copies_at_leisure 69 "$@" && says "$a begins at another byte of what lies below"
+	copies_slowly 69 "$@" && says "$a begins at another byte of what lies below"
 }
 shifted_target()
 {
@@ -423,7 +423,7 @@ stdout_padded()
 	    holds "$b" 16384 16384 1032192 9
 }
 it "continues behind the padding of a disk that is its stdout" stdout_padded
-# A disk has no end to append to: >> is as good as >.
+# Nothing can be appended to a disk: >> means the same as >.
 appended_disk()
 {
 	filled b 1M 4096 9 && "$blocks" make src 100001 && "$blocks" make large 1048577 || return
@@ -485,7 +485,7 @@ read_anew()
 	    [[ ! -e /sys/class/block/${dev#/dev/}p1 ]]
 }
 kept_in_kernel="^pardd: note: the kernel still has the partitions that DISK had; to have it read the new table: partprobe DISK\$"
-# A loop device without -P has partitions only by hand, which the kernel keeps.
+# Without -P a loop device has only partitions made by hand, which the kernel keeps.
 kept_anyway()
 {
 	parted && exits 0 "$pardd" if=img of="$dev" "$@" && complete && says "${kept_in_kernel//DISK/"$dev"}" &&
@@ -512,7 +512,7 @@ if [[ ! -e /run/udev/control ]]; then
 else
 	skip "udev does it" "has the kernel read the new partition table of a disk"
 fi
-# An image by a pipe, as it comes out of a decompressor.
+# An image from a pipe, as a decompressor writes it.
 streamed_gpt()
 {
 	truncate -s 4M img && printf '%s\n' 'label: gpt' size=1M | sfdisk -q img && truncate -s "$1" disk && loop disk &&

@@ -178,7 +178,7 @@ it "makes zeros of one of which nothing is mapped" nothing
 
 # ------------------------------------------------------------------- it writes
 
-# by_others IMAGE SIZE: whoever reads the block map img.bmap gets the first SIZE
+# by_others IMAGE SIZE: other programs get from the block map img.bmap the first SIZE
 # bytes of the image, and the ranges are in order
 by_others()
 {
@@ -274,7 +274,7 @@ it "has blocks of 512 bytes at least" usage 'blocks of b.bmap are multiples' if=
 
 # ------------------------------------------------------------------- refusals
 
-# bad SED REGEX: of a map that was changed, and has a checksum again
+# bad SED REGEX: a map that was changed, with its own checksum made anew
 bad()
 {
 	image image && bmap 2.0 sha256 image >map && sed -i "$1" map &&

@@ -7,7 +7,7 @@ needs 'command -v make cc' -- "no make, or no cc"
 built=$BUILD
 unset CC CFLAGS CPPFLAGS LDFLAGS BUILD CONFIG V DESTDIR VARIANTS
 quick='CFLAGS=-O0'
-# Of a configuration that nothing is compiled with: a compiler that takes all.
+# For configurations that nothing is compiled with: a compiler that accepts everything.
 none='CC=true'
 # shellcheck disable=SC2034 # it is the limit of "it": a build takes its time
 limit=1200
@@ -21,12 +21,12 @@ configured()
 {
 	sources && cd src && exits 0 ./configure "$quick" "$@"
 }
-# The object that is soonest made.
+# The object that compiles fastest.
 one=build/src/base/clock.o
 
 # ----------------------------------------------------------------- configure
 
-# Two without what we call, one of which is loaded only; and one that is missing.
+# Two that lack what we call, one of which is only loaded; and one that is missing.
 libraries()
 {
 	mkdir -p old/openssl && : >old/liburing.h && : >old/openssl/evp.h &&
@@ -50,7 +50,7 @@ it "misses the value of an option that needs one" wrong --prefix 'missing argume
 it "does not take two sanitizers that exclude each other" eval \
     'exits 1 "$top/configure" --enable-asan --enable-tsan && says "exclude each other"'
 
-# What debhelper and rpm say to every configure.
+# What debhelper and rpm pass to every configure.
 debhelper='--build=x86_64-linux-gnu --prefix=/usr --includedir=${prefix}/include
 --mandir=${prefix}/share/man --infodir=${prefix}/share/info --sysconfdir=/etc --localstatedir=/var
 --disable-option-checking --disable-silent-rules --libdir=${prefix}/lib/x86_64-linux-gnu
@@ -293,7 +293,7 @@ tarball()
 	    exits 2 make dist && says "^NEWS is of version 99.9, and configure of ${name#pardd-}$"
 }
 it "packs the same tarball anywhere, and none whose version is told in two ways" tarball
-# A configuration of its own, beside sources that nothing is written to.
+# A build directory of its own; nothing is written to the sources.
 apart()
 {
 	sources && mkdir it && cd it && exits 0 ../src/configure "$quick" &&

@@ -13,7 +13,7 @@ needs "$tools/nth 0 $scratch/log true" -- "a filter of system calls that can be 
 honest()
 {
 	local lines last
-	# That a flush was not made is not to be seen.
+	# A flush that was left out cannot be seen.
 	if ((status == 0)); then
 		same src dst && { [[ ! -e two ]] || same src two; } &&
 		    [[ $(<failed) != f*sync\ */@(dst|two):* || $(<failed) = *EINTR ]]
@@ -57,14 +57,14 @@ it "... past the page cache, with many in flight" each engine=async iflag=direct
 it "... with a map" each map=map
 it "... with what programs read" each json=list
 it "... to several targets" each of=two
-# As a run left it that was stopped.
+# As a stopped run left it.
 half_done()
 {
 	head -c 75264 src >dst
 	touch -r src dst
 	printf '# Mapfile. Created by pardd\n0x00012600 ? 1\n0x0 0x12600 +\n0x12600 0x123F0 ?\n' >map
 }
-# One block of three is another one.
+# One block in three differs.
 partly_other()
 {
 	local i

@@ -31,7 +31,7 @@ go()
 	status=$?
 	[[ $status = 0 ]] || fail "status $status: $(<err)"
 }
-# As soon as udev has had its look.
+# As soon as udev has finished looking.
 free_again()
 {
 	until_true 20 "$hold" excl "$1" true && until_true 20 can_mount "$2"
@@ -182,7 +182,7 @@ process_locked()
 	    refused 'p2 is held by a lock' if=src of="$d" && as_it_was && taken 3670016 of="$p2" force=held
 }
 it "... by a process that can be named" process_locked
-# As libvirt has it: a guest has nodes of its own, and a lock belongs to an inode.
+# As with libvirt: a guest has its own nodes, and a lock belongs to an inode.
 node_locked()
 {
 	disk && mknod node b $(stat -c '0x%t 0x%T' "$p2") && snapshot && hold_by range node 1000 || return
@@ -241,7 +241,7 @@ if [[ -c /dev/fuse ]] && command -v ntfs-3g mkntfs >/dev/null; then
 else
 	skip "no ntfs-3g" "refuses an image that FUSE has mounted"
 fi
-# serves COMMAND...: it has something open that is in use here
+# serves COMMAND...: the command has something open that is in use here
 serves()
 {
 	refused "$by.*force=$name writes anyway\)\$" if=src of="[ $* ]" && as_it_was
@@ -282,7 +282,7 @@ if can_nbd; then
 else
 	skip "no nbdkit" "refuses what a server has open that is in use"
 fi
-# A first copy, to 64k up to 192k of img, of which the half is there.
+# An earlier copy to bytes 64k to 192k of img, half of which is there.
 in_copy()
 {
 	mkfifo p && "$blocks" make src 64k 1 && "$blocks" make more 128k 3 || return
@@ -312,7 +312,7 @@ two_copies()
 }
 it "refuses to copy to what another copy is being made to, in a file" two_copies old
 it "... and in a new one" two_copies new
-# What is appended may come anywhere behind the end that the file has.
+# Appended data may land anywhere behind the present end of the file.
 two_appended()
 {
 	[[ $1 = new ]] || "$blocks" make img 10000 9 || return
@@ -331,7 +331,7 @@ two_appended()
 }
 it "refuses to append to what another copy is appended to" two_appended old 10000
 it "... when that is new" two_appended new 0
-# A file that is written further by its place is not appended to.
+# A file that continues to be written at a position is not appended to.
 appended_within()
 {
 	in_copy && refused 'img: another copy ' if=src of=img oflag=append && copied

@@ -21,7 +21,7 @@ here()
 }
 declare -A size=([ext4]=64M [xfs]=300M [btrfs]=256M [ntfs]=64M [exfat]=64M [fat16]=48M [fat32]=64M)
 
-# full KIND: the file img with files, of which the digests are in before.  Made
+# full KIND: the file img with files, whose digests are in the file before.  Made
 # once.  The kernel has no FAT here.
 full()
 {
@@ -62,7 +62,7 @@ told()
 	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
 }
 without='^pardd: complete, flushed, without [0-9.]+ MB that 1 file system calls free$'
-# fewer: no more than the half was written
+# fewer: no more than half of it was written
 fewer()
 {
 	jq -es 'last | .bytes_written * 2 < .bytes_written + .bytes_outside' json >/dev/null ||
@@ -85,7 +85,7 @@ disk()
 	EOT
 	    dd if=img of=disk bs=1M seek=1 conv=notrunc,sparse status=none
 }
-# What was on the target before is not seen in what is left out.
+# Old data of the target do not show where blocks are left out.
 cloned()
 {
 	full "$1" && disk gpt && "$blocks" make copy "$(stat -c %s disk)" 3 && loop copy &&

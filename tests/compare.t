@@ -10,7 +10,7 @@ compare()
 	exits "$1" "$pardd" if=a of=b compare=1 json=json "${@:2}"
 }
 
-# json holds a run, and what stderr shows of it.  One jq for all, as each takes
+# json describes the run as stderr does.  One jq for all, because each takes
 # its time to start.
 valid()
 {
@@ -219,7 +219,7 @@ it "tells whether a file is all zeros" zeros
 
 # ------------------------------------------------------------------------- holes
 
-# Anything but skipping the holes takes minutes.
+# It would take minutes if the holes were not skipped.
 large()
 {
 	truncate -s 1T a b && compare 0 && says '^1099511627776 bytes .* compared' &&
@@ -375,7 +375,7 @@ interrupted()
 }
 only all
 it "says that it was interrupted" interrupted
-# By a signal that came when the last bytes were being read.
+# Stopped by a signal while the last bytes were being read.
 too_late()
 {
 	"$blocks" make a 64k && cp a b && spoil b 1000

@@ -21,7 +21,7 @@ hijacked()
 {
 	LD_PRELOAD=$tools/hijack.so exits 0 "$pardd" engine=threads "$@" && says '^hijack: exec'
 }
-# kept_from WHAT...: it has not been done
+# kept_from WHAT...: this has not been done
 kept_from()
 {
 	local what
@@ -37,7 +37,7 @@ tells()
 	    grep '"event":"result"' lines | grep -qF '"confined":["'"${has//, /'","'}"'"]'
 }
 it "says what holds in the plan, with verbose=1 and to programs" tells
-# What comes of ongone= may be anything.
+# The command of ongone= may do anything.
 unconfined()
 {
 	exits 0 "$pardd" -dv if='[ nbdkit -s null 1M ]' of=dst map=m wait=5 ongone=true && grep -qx 'confined=no' out
@@ -97,7 +97,7 @@ it "holds with digests, a map and a report" eval 'mkdir at &&
     hijacked if="$scratch/large" of=dst map=at/m report=at/r.html profile=at/p.csv &&
     kept_from shadow exec && cmp "$scratch/large" dst && grep -q "^0x00000000  0x01100000  +" at/m &&
     [[ -s at/r.html && -s at/p.csv ]]'
-# The file that says so is read before.
+# The file that says so has been read before.
 local_time()
 {
 	local at

@@ -33,7 +33,7 @@ for flag in iflag=direct oflag=direct 'iflag=direct oflag=direct' \
 	# shellcheck disable=SC2086
 	it "copies with $flag" copies 1500001 bs=512 bpt=64 $flag
 done
-# Also of what is read beside the copy: what lies on the source of a clone, a target
+# Also what is read beside the copy itself: structures on the source of a clone, a target
 # for verify=.
 unaccessed()
 {
@@ -56,7 +56,7 @@ it "takes an ibs= that equals the bs= not given" copies 5000 ibs=512
 it "takes an obs= that equals the bs= not given" copies 5000 obs=512
 it "takes ibs= and obs= that equal bs=" copies 5000 bs=1k ibs=1k obs=1k
 
-# Somebody writes to the source meanwhile: the status is the copy's, and it is told.
+# Somebody writes to the source meanwhile: this is reported, and does not change the status.
 moving()
 {
 	local pid
@@ -161,7 +161,7 @@ appends()
 	    size_is dst 70778 && holds dst 0 0 777 9 && holds dst 777 0 70001
 }
 it "appends, in order, behind what is there" appends
-# That file is made when the process has given up what a copy does not need.
+# That file is made after the process has given up what a copy does not need.
 appends_to_new()
 {
 	"$blocks" make src 300000 && exits 0 "$pardd" if=src of=dst oflag=append && complete && same src dst
@@ -500,7 +500,7 @@ it "leaves nothing of what was there where it leaves a hole" sparse_onto
 
 # ------------------------------------------------- many, big, far, and small
 
-# One configuration by dice; its command line is in the file line.
+# One random configuration; its command line is in the file line.
 random_one()
 {
 	local sizes=(512 512 512 1024 4096 520 1000 65536 33 2048)

@@ -15,7 +15,7 @@ letters()
 {
 	awk -v w="$1" -v n="$2" 'BEGIN { while (n > 0) { printf "%-15s\n", w; n -= 16 } }'
 }
-# tree: what goes into a file system
+# tree: the contents of a file system
 tree()
 {
 	mkdir -p tree/dir && letters alpha 200000 >'tree/dir/a file' &&
@@ -82,14 +82,14 @@ is()
 {
 	[[ $(areas) = "$1" ]] || fail "$(areas)"
 }
-# told: the names that are found, and the commands that find the others, are
+# told: the names that were found, and the commands that find the others, are
 # printed as programs get them
 told()
 {
 	diff <(sed -n 's/^    //p' err) <(jq -r 'select(.event == "result") | .damage[] |
 	    (.files_hit // [])[], if .files_all then empty else .command // empty end' json)
 }
-# only_these TEXT FILE...: of those that there are it names these
+# only_these TEXT FILE...: of all files it names just these
 only_these()
 {
 	local f
@@ -168,7 +168,7 @@ empty_table()
 	    rescued 100 "$((end * 1024))+512" && lost 0 512 0 clean
 }
 it "... also where a table has no inodes yet" empty_table
-# What a lost bitmap would tell counts as used.
+# What a lost bitmap covers counts as used.
 bitmap_lost()
 {
 	local free bits
@@ -230,7 +230,7 @@ folder_lost()
 	    hits "[\"/dir\",\"<$ino>\"] false"
 }
 it "... as far as their directories can be read" folder_lost
-# At the first of them grep sees no line begin.
+# For grep no line begins at the first of them.
 many_files()
 {
 	local i
@@ -344,7 +344,7 @@ stale()
 it "believes no file system whose head was not read" \
     stale $((mib + 1024))+512 '1 false null 1024 2'
 
-# Of what was there before a copy of its superblock is left, and all its files.
+# The earlier file system has left a copy of its superblock, and all its files.
 replaced()
 {
 	local at
@@ -448,7 +448,7 @@ logical()
 }
 it "follows no link of a chain of partitions that was not read" logical
 
-# A part of a disk: what it is of is told, or nothing.
+# A part of a disk: it is said what it is a part of, or nothing at all.
 middle()
 {
 	local starts=()

@@ -7,7 +7,7 @@ needs "command -v gzip xz zstd lz4 bzip2 zip" \
     "! '$pardd' if=/dev/null of=. decode=zip 2>&1 | grep -q 'built without'" -- \
     "a tool is missing, or built without a library"
 
-# content FILE KIB [SEED]: that compresses, but not to nothing
+# content FILE KIB [SEED]: data that can be compressed, but not to almost nothing
 content()
 {
 	"$blocks" make seed $((${2} * 352)) "${3:-1}" && od -An -v -tx1 -w32 seed | head -c $(($2 * 1024)) >"$1" &&
@@ -64,7 +64,7 @@ for format in $formats; do
 	it "unpacks $format, from a file and a pipe" unpacks "$format"
 done
 
-# What is known beforehand.
+# What is known before the copy.
 sized()
 {
 	local format
@@ -93,7 +93,7 @@ if can_loop; then
 		    complete && says 'verified, decoded from xz$' && cmp -n "$(stat -c %s image)" image disk
 	}
 	it "unpacks onto a disk" onto_disk
-	# What is unpacked may be of a kind that nobody wants there, either.
+	# What is unpacked may be an image of a kind that is refused, too.
 	inside()
 	{
 		local format
@@ -138,7 +138,7 @@ if can_loop; then
 	done
 fi
 
-# broken: the copy of "x" either fails, or is the image
+# broken: the copy of "x" either fails or is the image
 broken()
 {
 	run "$pardd" if=x of=dst oflag=trunc decode="$1"
@@ -245,7 +245,7 @@ skippable_behind()
 it "... and behind" skippable_behind zst
 it "... of lz4, too" skippable_behind lz4
 
-# A block map says how long the image is; what is behind that counts.
+# A block map says how long the image is; what follows it is checked as well.
 mapped()
 {
 	content image 100 && truncate -s 100K image && gzip -c image >good.gz
@@ -465,7 +465,7 @@ little_memory()
 }
 it "reads it in order where there is no room for its blocks" little_memory
 
-# What is packed as well as the rest is half done when half of the packed bytes are.
+# Where all parts compress alike, half of it is done when half of the packed bytes are.
 progress()
 {
 	packed "$1" 3000 && exits 0 "$pardd" if=x of=dst decode=auto rate=1M progress=1 verify=1 && unpacked "$1" &&

@@ -21,7 +21,7 @@ name=$(printf 'x%.0s' {1..2000})
 it "says without memory what is wrong with a long name" \
     wordless 86 'x \[...\] : File name too long$' "if=$name" of=dst
 
-# Where an inherited descriptor stands cannot be asked for: it is not guessed.
+# The position of an inherited descriptor cannot be found out: it is not guessed.
 unplaced()
 {
 	"$blocks" make src 1000
@@ -135,7 +135,7 @@ it "copies so with many in flight" kinds '' engine=async thr=2 bpt=8
 it "copies so with a report" kinds r.html report=r.html
 it "copies so with a picture" kinds r.svg report=r.svg
 it "copies so with a block map of what was read" kinds b.bmap manifest=b.bmap
-# A target that is given up is no less than the others: then the status tells.
+# A target may be given up: then the status says so.
 both()
 {
 	honest "$1" && { ((status != 0)) || same src two; }
@@ -151,7 +151,7 @@ mapped()
 	    denied "$own" '' honest "$pardd" if=src of=dst bmap=b.bmap
 }
 it "copies so by a block map" mapped
-# Only what cannot be read is not there.
+# Only what cannot be read is missing.
 lost()
 {
 	if ((status == 100)); then
@@ -226,7 +226,7 @@ listed()
 	*)	false ;;
 	esac || fail "the ${1}th denied: status $status, $(<err)"
 }
-# Each disk is told of by the same allocations.
+# Each disk takes the same allocations.
 lists()
 {
 	[[ -n $LONG ]] || rarer=30

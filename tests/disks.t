@@ -70,7 +70,7 @@ else
 	skip "no loop devices" "pads an odd tail on a device"
 fi
 
-# Real ones.
+# With real disks.
 real_disk()
 {
 	bad=$("$maps" random "$1" $size)
@@ -188,7 +188,7 @@ leaves()
 	wait $pid
 	says "it is back as $dev"
 }
-# comes: the same disk, by another name
+# comes: the same disk comes back under another name
 comes()
 {
 	comes_back
@@ -202,7 +202,7 @@ waits_for()
 {
 	"$@" && leaves '' oflag=flock && ended exit 0 && complete && same src dst && is + 0+$size
 }
-# ongone= is run once, to its end, before anything is looked for.
+# ongone= is run once, and ends before a disk is looked for.
 brings_back()
 {
 	comes()
@@ -225,7 +225,7 @@ killed_by()
 	leaves '' thr=1 ongone="echo >told; while [ ! -e ready ]; do sleep 0.1; done; kill -$1 \$\$" || return
 	ended exit 0 && same src dst && says "ongone=: ended by $2\$"
 }
-# One that hangs is ended with what it started, and with the wait.
+# A command that hangs is ended when the wait ends, with everything it has started.
 never_done()
 {
 	comes() { :; }
@@ -261,7 +261,7 @@ cools()
 	    was '.event == "progress" and .temperature == 58 and .bytes_read == 0' &&
 	    jq -es -f "$top/tests/tools/schema.jq" json >/dev/null
 }
-# Without a measurement nobody waits.
+# Without a temperature nothing waits.
 unplugged()
 {
 	"$blocks" make src $size && loop src --read-only && warm 61000 || return
@@ -282,7 +282,7 @@ alone()
 		"$pardd" if="$dev" of=dst bs=512 maxtemp=60 &&
 	    one_line 'starting a worker' && faulty pthread_create
 }
-# What would be refused at the beginning is no refusal any more.
+# What would have been refused at the beginning is not refused now.
 cut_meanwhile()
 {
 	comes()
@@ -298,7 +298,7 @@ told()
 {
 	[[ $(echo "$1" | socat -t 5 - UNIX-CONNECT:ctl 2>/dev/null) =~ ^$2$ ]]
 }
-# What is changed before it goes is asked for when it is back.
+# What was set before it disappeared still holds when it is back.
 keeps_limits()
 {
 	comes()
@@ -340,7 +340,7 @@ other_target()
 	    exits 0 with_faults '' "$pardd" if=src of="$dev" map=map && same src dst &&
 	    cp dst image && exits 0 "$pardd" if=src of=image map=map
 }
-# The same disk behind an adapter that has another serial number for it.
+# The same disk behind an adapter that reports another serial number.
 renamed()
 {
 	loop src --read-only && mkdir -p "sys/${dev#/dev/}" && echo one >"sys/${dev#/dev/}/serial" &&

@@ -85,7 +85,7 @@ mkdir "$scratch/bin" "$scratch/pids" && cat >"$scratch/bin/ssh" <<-'EOF' && chmo
 	done
 	exit 1
 EOF
-# Servers that leave for the background are ended after the case.
+# Servers that go into the background are ended after the case.
 for name in nbdkit:-P qemu-nbd:--pid-file; do
 	cat >"$scratch/bin/${name%:*}" <<-EOF
 		#!/bin/bash
@@ -163,7 +163,7 @@ at_hand()
 	done
 	line=${line#host# } line=${line//\/run\//"$PWD/"}
 }
-# as_shown LINE: it ends 0
+# as_shown LINE: it ends with 0
 as_shown()
 {
 	local line
@@ -237,7 +237,7 @@ together()
 		it "$1" "$2" "${lines[@]}"
 	fi
 }
-# not_run REASON: nor are these
+# not_run REASON: these are not run
 not_run()
 {
 	local one
@@ -245,7 +245,7 @@ not_run()
 		row[$one]=1
 	done
 }
-# in_turn LINE...: one after the other, each ends 0
+# in_turn LINE...: one after the other, each ends with 0
 in_turn()
 {
 	local one

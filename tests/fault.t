@@ -88,7 +88,7 @@ beside()
 }
 it "... even if nothing of the rest is to be copied" beside
 it "takes a source for bad that says so of each block, and a small one without a word" small
-# As many bad blocks as make it look like that, while others can be read.
+# So many bad blocks that it looks like that, while others can be read.
 long_run()
 {
 	bad=$1 lost=$1
@@ -252,7 +252,7 @@ stops_waiting()
 }
 it "stops at a bad block while others await their turn" stops_waiting
 
-# An end that has gone is no bad block.
+# An end that has disappeared is not a bad block.
 broken()
 {
 	"$blocks" make src $bytes &&
@@ -493,7 +493,7 @@ it "... and writes nothing behind that, even if it could" pipe_out times=1
 
 # ------------------------------------- short transfers, EINTR, EAGAIN, threads
 
-# Faults that must not be seen at all.
+# Faults that must not have any effect.
 unseen()
 {
 	local rules=$1 op=$2 seed
@@ -571,7 +571,7 @@ lasting_verify()
 it "... and an EAGAIN of what is read back" lasting_verify
 it "is not disturbed by EAGAIN on pipes" unseen_pipe "fail=EAGAIN every=3"
 
-# Fewer workers, or none and a message: both are true.
+# Fewer workers, or none and a message: both are right.
 threads()
 {
 	"$blocks" make src $bytes &&
