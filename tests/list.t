@@ -183,7 +183,7 @@ can_swap()
 	rm -f "$scratch/disk"
 	return $is
 }
-# Only what is named, by any of its names, and once.
+# Only what is named, by any of its names, and each once.
 named()
 {
 	local first

@@ -30,7 +30,7 @@ flush_with_date_fails()
 it "... the one with the time of the last write, too" flush_with_date_fails
 flush_fails_midway()
 {
-	# only the first one fails: such an error is told once
+	# only the first one fails: the kernel reports such an error once
 	slowly "on=$PWD/dst op=flush fail=EIO nth=1" mapinterval=1
 	wait $!
 	ended exit 103 && faulty fdatasync && nothing_safe && says 'flushing'
@@ -45,8 +45,8 @@ write_fails()
 for thr in $(few 1 16); do
 	it "saves nothing as finished after a write that failed ($thr workers)" write_fails $thr
 done
-# A write that hangs has met the error of another's, it may be, and the flush
-# beside it meets none any more: what it brings is waited for.
+# A write that hangs may have met the error of another write, so that the flush meets
+# none any more: its result is waited for.
 write_fails_late()
 {
 	stuff
@@ -63,7 +63,7 @@ flushed_beside()
 	END { exit !flushed }' faults
 }
 it "saves nothing as finished before a write is over that will fail" write_fails_late
-# The write that has no room is the only one that is lost.
+# Only the write without room is lost.
 full()
 {
 	stuff && rm dst && exits "$2" with_faults "on=$PWD/dst op=write at=1048576+ fail=$1" \
@@ -76,7 +76,7 @@ for thr in $(few 1 16); do
 done
 it "... or whose quota is used up" full EDQUOT 15 1
 it "... or that may not become longer" full 27 77 1	# EFBIG
-# Early write-back is met by a lane that has written 4 MiB.
+# A lane that has written 4 MiB meets early write-back.
 full_elsewhere()
 {
 	local size=16777216
@@ -138,8 +138,7 @@ write_back_fails()
 	((seen >= 3)) || fail "only $seen errors were noticed"
 }
 it "saves nothing as finished when early write-back fails" write_back_fails
-# A worker has been told of the error, and not yet stopped the run, when the map
-# is saved.
+# A worker has met the error, but not yet stopped the run, when the map is saved.
 told_first()
 {
 	local tries=5 size=16777216
@@ -185,14 +184,13 @@ it "goes on where the kernel has waited too long for a read" timed_out 110	# ETI
 it "goes on where the file system is damaged" timed_out 117	# EUCLEAN
 it "... or its checksum is wrong" timed_out 74	# EBADMSG
 it "... or a read was lost on its way" timed_out 67	# ENOLINK
-# same_pass: it stands where the map before had it
+# same_pass: the position is that of the earlier map
 same_pass()
 {
 	[[ $(grep -v '^#' map | head -n 1 | tr -s ' ') = '0x00000000 ? 1' ]] ||
 	    fail "not at the beginning but $(awk '!/^#/ { print; exit }' map)"
 }
-# A disk that answers to everything with errors, after a run that has read some
-# of it.
+# A disk that answers everything with errors, after a run that has read some of it.
 # dead THR LINE...: nothing becomes bad; once the disk is back it is all copied
 dead()
 {
@@ -238,8 +236,8 @@ from_cache()
 for thr in $(few 1 16); do
 	it "... but for a little that it has in its cache ($thr workers)" from_cache $thr
 done
-# What the map has as read is the source's.  Zeros that were read beside the
-# error may be on the target, but not in the map.
+# What the map calls read comes from the source.  Zeros that were read beside the error
+# may be on the target, but not in the map.
 untold()
 {
 	"$maps" check -p map src dst old 0 0 $size
@@ -271,7 +269,7 @@ for thr in $(few 1 16); do
 		    40 thr=$thr engine=threads
 	done
 done
-# It does so while an error takes its time, and another worker reads on.
+# It does so during a slow error, while another worker reads on.
 zeros_meanwhile()
 {
 	bad=393216+32768
@@ -337,7 +335,7 @@ first_only()
 	    map=map bs=512 thr=4 && as_before
 }
 it "... but for one block" first_only
-# What was read has died since, and what was not is as good as it was.
+# What was read has died since; the rest is as good as before.
 only_fresh()
 {
 	local size=16777216
@@ -383,7 +381,7 @@ half_dead()
 	begun_with '0x0 0x100000 +' '0x100000 0x100000 ?' && rescue 100 '' thr="$1" &&
 	    is - 1048576+1048576 && is + 0+1048576 && same dst old
 }
-# What this run has read is read no more, but it was bad before.
+# What this run has read cannot be read any more, but it was bad before.
 weak()
 {
 	bad=1048576+1048576
@@ -397,7 +395,7 @@ for thr in $(few 1 16); do
 	it "goes on where most of before can be read ($thr workers)" half_dead $thr
 	it "... but not what a retry brought back ($thr workers)" weak $thr
 done
-# Of 2.5 GiB that were read before, 6 of 16 blocks are enough.
+# Of 2.5 GiB that were read before, it is enough to read 6 of 16 blocks again.
 large()
 {
 	local bad=2684354560+1048576

@@ -22,7 +22,7 @@ lied=$?
 release
 ((lied == 0)) || needs false -- "no FUSE"
 
-# reads STATUS BYTES WORD...: what is said to be there ends so
+# reads STATUS BYTES WORD...: reading such a file ends so
 reads()
 {
 	"$blocks" make behind $size && lies "${@:3}" && exits "$1" "$pardd" if=it of=dst &&

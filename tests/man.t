@@ -63,8 +63,8 @@ helped()
 	done
 }
 [[ $VARIANT != plain ]] || it "has no operand that --help does not have" helped
-# In groups, which have the same names on each page, each operand in one of them,
-# and on one page.
+# Groups have the same names on each page, and each operand is in one of them, on one
+# page.
 ordered()
 {
 	diff <("$pardd" --help all | awk '/^[A-Z]/{ print } /^  [a-z0-9]+=/{ sub(/=.*/, "="); print $1 } /^  -/{ exit }') \

@@ -14,8 +14,8 @@ copied()
 	    complete
 }
 
-# sound FILE [ALGORITHM]: that is what the manifest m says, range by range.  All but
-# the first and the last are of one length, as split makes them.
+# sound FILE [ALGORITHM]: the file is what the manifest m says, range by range.  All but
+# the first and the last range have one length, as split makes them.
 sound()
 {
 	local alg=${2-xxh128} off len n at each='' ranges sum=(xxhsum -q -H2)
@@ -118,7 +118,7 @@ short_digest()
 it "... of which none is shorter" short_digest
 it "does not choose how to read one" usage 'names its own' if=a manifest=m check=1 manifesthash=sha256
 it "has one kind of digests" usage 'one word' if=a of=b manifest=m manifesthash=sha256,xxh128
-# A range that does not begin with the file
+# A range that does not begin where the file begins.
 within()
 {
 	"$blocks" make src $bytes && "$blocks" make dst 9M 3 &&
@@ -216,7 +216,7 @@ longer()
 	    refused 'short has 5000000 bytes, but m covers 5000001' if=short manifest=m check=1
 }
 it "takes a larger disk, and refuses a smaller one" longer
-# What is not there is not as in the manifest, not even up to a border.
+# What is missing differs from the manifest, even if it is missing from a border on.
 short_pipe()
 {
 	copied && head -c "$1" src | exits 102 "$pardd" if=- manifest=m check=1 hash=md5 &&
@@ -277,7 +277,7 @@ read_error()
 	    says "differs: bytes 0 to $((mib - 1))" && does_not_say 'in the copy'
 }
 it "does not call right what it cannot read" read_error
-# By a signal that came when the last bytes were being read.
+# Stopped by a signal while the last bytes were being read.
 interrupted()
 {
 	"$blocks" make src 64k && exits 0 "$pardd" if=src of=dst manifest=m && { [[ -z $1 ]] || flip dst "$1"; }
@@ -346,7 +346,7 @@ another_disk()
 	    : >dst && truncate -s $bytes dst && refused_base 'dst does not hold what m says'
 }
 it "refuses the base of another disk" another_disk
-# Zeros, of which every disk has some, tell nothing.
+# Zeros, which every disk has, prove nothing.
 mostly_zeros()
 {
 	truncate -s 63M src && "$blocks" make - 1M >>src && truncate -s 200M src &&
@@ -567,7 +567,7 @@ incomplete()
 only plain asan
 it "writes none when the copy stops" incomplete src read 3
 it "writes none when a write fails" incomplete dst write 55
-# not_held STATUS FAULTS OPERANDS...: the target does not hold what it was given
+# not_held STATUS FAULTS OPERANDS...: the target does not keep what it was given
 not_held()
 {
 	echo old >m && "$blocks" make src $bytes &&

@@ -15,8 +15,8 @@ copy()
 {
 	exits 0 "$pardd" if=src of=dst map="${1:-map}" "${@:2}" && complete
 }
-# takes MAP BYTES: it is one, and what it does not call finished is copied, which
-# is all but the first bytes
+# takes MAP BYTES: the map is accepted, and what it does not call finished is copied: all
+# but the first bytes
 takes()
 {
 	stuff && printf "$1" >map && cp src dst && truncate -s "$2" dst &&
@@ -24,7 +24,7 @@ takes()
 	    exits 0 with_faults "on=$PWD/dst op=write at=$(($2 == 0 ? size : 0))+$2 fail=EIO" \
 	    "$pardd" if=src of=dst map=map && complete && same src dst
 }
-# same_but BYTES: the target is the source's behind so many bytes of its own
+# same_but BYTES: the target is like the source behind so many bytes of its own
 same_but()
 {
 	cmp -n "$1" dst old && cmp -i "$1" dst src
@@ -67,7 +67,7 @@ it "refuses a file of other things" refuses_itself
 
 # ----------------------------------------------------- what it says of itself
 
-# A comment of ours may hold anything; nothing of it gets to the terminal.
+# A comment may hold anything; none of it reaches the terminal.
 hostile()
 {
 	stuff && printf '# pardd source: \033[2J\007\r\n0 ? 1\n0 512 +\n' >map &&
@@ -146,7 +146,7 @@ it "... and when .pardd.tmp is one" bak_folder pardd.tmp
 
 # ------------------------------------------------------------- what is no place
 
-# Nothing is written: not the target, not the map.
+# Nothing is written, neither target nor map.
 unusable()
 {
 	local want=$1 why=$2
@@ -222,7 +222,7 @@ read_only()
 	    exits 63 as_nobody "$pardd" if=src of=dst map=sub/map && one_line 'sub/map' &&
 	    same dst old
 }
-# The program must be somewhere where anybody may start it.
+# The program must be where every user may start it.
 if ((EUID == 0)) && command -v setpriv >/dev/null && (
 	cd "$scratch" && chmod 711 . && setpriv --reuid=65534 --regid=65534 \
 	    --clear-groups "$pardd" -V
@@ -241,7 +241,7 @@ full()
 	head -c 1M /dev/zero >small/rest 2>/dev/null
 	exits 78 "$pardd" if=src of=dst map=small/map && one_line 'small/map' &&
 	    same dst old && same small/map before && [[ ! -e small/map.pardd.tmp ]] || return
-	# and half way: what was saved stays, and the status tells
+	# and half way: what was saved stays, and the status says so
 	rm small/rest small/map && stuff || return
 	FAULTS="on=$PWD/src op=read sleep=150" LD_PRELOAD=$shim "$pardd" if=src of=dst \
 	    map=small/map mapinterval=1 bs=512 bpt=64 thr=1 2>err &

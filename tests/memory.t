@@ -17,7 +17,7 @@ also=				# another library before libc
 depth=${CALLS-}
 [[ -z $LONG || $VARIANT = plain ]] || depth=${CALLS-4}
 
-# refused CHECK COMMAND...: until it has no new place
+# refused CHECK COMMAND...: repeated until it asks at no new place
 refused()
 {
 	local check=$1 n=0
@@ -34,7 +34,7 @@ refused()
 	"$check" && ((status == ${want:-0})) || fail "with all of it: status $status, $(tail -n 3 err)" || return
 	echo "$n places"
 }
-# said: a status, and a last word that is one of ours
+# said: a status, and a last line that is one of our messages
 said()
 {
 	local lines last
@@ -42,8 +42,8 @@ said()
 	last=${lines[-1]-}
 	((status < 104)) && [[ $last = 'pardd: '* && $last != 'pardd: complete'* && $last != *Success ]]
 }
-# honest: complete, and there, or it says why not.  Each has a target that is not
-# what it will be.
+# honest: complete and there, or it says why not.  Each run has a target that differs from
+# the source.
 honest()
 {
 	if ((status == 0)); then
@@ -100,7 +100,7 @@ seen()
 	((status == 0)) || said
 }
 it "makes a manifest so, and goes by it" eval 'manifests && manifests manifesthash=sha256'
-# undoubted: where only a digest could not be noted, what was written is flushed
+# undoubted: if only a digest could not be kept, what was written is flushed
 undoubted()
 {
 	if ((status == 62)) && [[ $(tail -n 1 err) = *': the digests of the copy: '* ]]; then
@@ -127,7 +127,7 @@ told()
 it "... what differs, and writes a map of it" eval 'in_memory && "$blocks" make src 150000 && cp src two &&
     printf "\377\0" | dd of=two bs=1 seek=70000 conv=notrunc status=none && cp two other && want=14 &&
     refused told "$pardd" if=src of=two compare=1 map=m json=j'
-# lost: what cannot be read is not there
+# lost: what cannot be read is missing
 lost()
 {
 	if ((status == 100)); then

@@ -130,7 +130,7 @@ it "copies an .xz onto a disk with decode=none" taken x.xz decode=none
 it "... and says so in the plan" eval 'packed x.xz && exits 0 "$pardd" -dv if=x.xz of=/dev/null decode=none &&
     grep -q "^decode=none$" out'
 it "... and any other XML" taken x.xml
-# silent SOURCE TARGET [OPERAND]: nothing is odd about that copy
+# silent SOURCE TARGET [OPERAND]: no warning, because nothing is odd about that copy
 silent()
 {
 	"$blocks" make small 1M && packed "$1" && exits 0 "$pardd" if="$1" of="$2" "${@:3}" && complete &&
@@ -146,7 +146,7 @@ not_whole()
 	    exits 14 "$pardd" if=x.xz of="$dev" compare=1
 }
 it "copies a part of an .xz onto a disk, and all of it into a file" not_whole
-# The refusal comes after the claim, which is given back.
+# The refusal comes after the claim, which is released.
 command_works()
 {
 	local command
@@ -169,7 +169,7 @@ if command -v qemu-img qemu-nbd >/dev/null; then
 else
 	skip "no qemu-img, or no qemu-nbd" "... and for a qcow2 image"
 fi
-# The usual wipe: random bytes have no end, and the disk has.
+# The usual wipe: random bytes have no end, but the disk has.
 wiped()
 {
 	"$blocks" make disk 2M 7 && cp disk was && loop disk && exits 0 "$pardd" if="$1" of="$dev" && complete &&

@@ -306,7 +306,7 @@ untouched()
 	esac || fail "the target was touched"
 }
 
-# Nothing beside what was to be written has changed, whatever happened.
+# Nothing outside the range of the copy has changed, whatever happened.
 beside()
 {
 	local size=0 end=$((at + padded)) n
@@ -406,7 +406,7 @@ start()
 	esac
 }
 
-# Once more, as it says it would be.
+# Once more, as the message says one may.
 look()
 {
 	local run=("$pardd" -d "${args[@]}")
@@ -428,7 +428,7 @@ due()
 	want_status=0
 	[[ $expect != wrong ]] || want_status=14
 	((room < 0 || at + padded <= room)) || want_status=78
-	# A pipe that brings nothing for what holds something.
+	# A pipe without data for a target that has some.
 	[[ $from,$bytes != pipe,0 || ! -s old || " ${args[*]} " = *" count="* ]] || want_status=102
 	case $fault in
 	read)	[[ -n $coe ]] && want_status=100 || want_status=3 ;;
@@ -447,7 +447,7 @@ interrupted()
 	[[ $((status - 128)) = $(kill -l "$signal") ]] || fail "status $status" || return
 	! grep '^pardd: complete' err || fail "it says complete" || return
 	beside || return
-	# Before it has begun, it dies at once.
+	# Before the copy has begun, the program dies at once.
 	[[ $signal = KILL || -z $json || ! -s json || ! -s err ]] || told || return
 	[[ $signal = KILL ]] || ! compgen -G '*.tmp' || fail "something temporary is left" || return
 	[[ ! -e manifest ]] || grep -q 'after all was copied' err || fail "a manifest" || return
@@ -550,7 +550,7 @@ one()
 		return ;;
 	esac
 	ran=$((ran + 1))
-	# Whether blocks can be shared is known when it was tried.
+	# Whether blocks can be shared is known only after an attempt.
 	if [[ " ${args[*]} " = *" reflink=always "* && $status != 0 && $status -lt 128 ]]; then
 		[[ $status = 68 || $status = 15 ]] || fail "status $status"
 		return

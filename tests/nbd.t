@@ -17,8 +17,8 @@ serve()
 	uri="nbd+unix:///?socket=$PWD/$name.sock"
 	until_true 20 listens "$PWD/$name.sock" || { cat "$name.log"; return 1; }
 }
-# ends: a source with data, zeros and holes, and a target of that size with other
-# data; behind servers with these arguments
+# ends: a source with data, zeros and holes, and a target of the same size with other
+# data, both behind servers with these arguments
 pair()
 {
 	"$blocks" make src "$1" && "$blocks" make dst "$1" 9
@@ -46,12 +46,12 @@ whole()
 
 # ---------------------------------------------------------------- passwords
 
-# untold WORD: nobody is told
+# untold WORD: it is printed nowhere
 untold()
 {
 	! grep -rse "$1" --exclude=serve .
 }
-# The server gets the address as it was given, and its last words have it.
+# The server gets the address as it was given, and its last message has it.
 secret()
 {
 	local in='[ ./serve http://me:s3cret@host/ ]'
@@ -101,7 +101,7 @@ one_file()
 }
 only plain
 it "refuses a file that the server at the other end has open" one_file
-# tcp ARGS...: nbdkit at an address of loopback's that nobody else has
+# tcp ARGS...: nbdkit at a loopback address of its own
 tcp()
 {
 	local host=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
@@ -123,7 +123,7 @@ if nobody_at 10809; then
 else
 	skip "somebody listens at port 10809" "... by TCP on this machine, too"
 fi
-# Who began to listen has ended then.
+# The process that began to listen has ended by then.
 one_behind()
 {
 	"$blocks" make disk 1M && "$blocks" make other 1M 9 && nbdkit -U "$PWD/a.sock" -P kit.pid file disk &&
@@ -171,7 +171,7 @@ if can_loop; then
 else
 	skip "no loop devices" "refuses a disk that the server at the other end has open"
 fi
-# It can only be read by the server, or it is we who have it open.
+# The server has it open only for reading, or it is pardd that has it open.
 no_overlap()
 {
 	"$blocks" make disk 1M && cp disk src && serve a memory 1M && copy 0 if=src of="$uri" &&
@@ -254,7 +254,7 @@ failing()
 }
 it "tells how it ended, and what it said last" failing 15 \
     '[ sh -c "echo first >&2; echo no such disk >&2; exit 3" ]' 'status 3: no such disk$'
-# A parent that wants to know of none of its children makes us forget ours, too.
+# If the parent ignores SIGCHLD, so would pardd.
 childless()
 {
 	exits 15 env --ignore-signal=CHLD "$pardd" if='[ sh -c "echo no such disk >&2; exit 3" ]' of=dst &&
@@ -271,7 +271,7 @@ no_words()
 	    usage 'stands between' if='[ ]' of=dst && [[ $(echo *) = 'err out' ]]
 }
 it "refuses words that are no command" no_words
-# What it prints may be long: the end of its last line says most.
+# Its output may be long: the end of the last line says most.
 last_words()
 {
 	local said
@@ -281,7 +281,7 @@ last_words()
 	done
 }
 it "tells the end of the last line of a command" last_words
-# What it started ends with the run, and before it.
+# What the command has started ends with the run, before pardd does.
 gone()
 {
 	"$blocks" make src 1M && copy 0 if='[ nbdkit -s -P kit.pid -r file src ]' of=dst && complete &&
@@ -295,7 +295,7 @@ mute()
 }
 it "... nor a command that is none" mute
 
-# A terminal sends its signal to all of a job: the server is to serve on.
+# A terminal sends its signal to the whole job, but the server must go on.
 interrupted()
 {
 	local job
@@ -336,7 +336,7 @@ no_extents()
 }
 only plain asan
 it "reads all where the server does not tell of holes" no_extents
-# A hole of which nobody says that it reads as zeros is data.
+# A hole that is not said to read as zeros is copied as data.
 unknown_hole()
 {
 	"$blocks" make img 1M && cat >plugin <<-'EOF' || return
@@ -426,8 +426,8 @@ one_only()
 it "makes do with one connection, where the server takes no more" one_only
 only all
 it "... for many workers" one_only thr=8 bs=4096 bpt=9
-# The first answer comes when the second request has: it is more than a socket takes
-# at once, and who waits for the answer has to send the rest of it.
+# The server answers the first request once it has the second, which is more than a socket
+# takes at once: whoever waits for the answer must send the rest meanwhile.
 crossing()
 {
 	cat >plugin <<-'EOF' || return
@@ -448,7 +448,7 @@ crossing()
 only plain
 it "sends on that one while it waits for an answer" crossing
 only all
-# Each connection has the size that is due to it.
+# Each connection gets another size.
 second()
 {
 	cat >plugin <<-'EOF' || return
@@ -493,7 +493,7 @@ not_taken()
 	    says 'NOT complete: .*the server takes no second connection .engine=threads needs only one.$'
 }
 it "tells why a connection that it needs was not made" not_taken
-# No server is blamed for descriptors that have run out.
+# A lack of descriptors is not blamed on the server.
 few_descriptors()
 {
 	local n
@@ -509,7 +509,7 @@ only plain
 it "says so when descriptors run out" few_descriptors engine=async
 it "... by threads, too" few_descriptors engine=threads
 only all
-# Every write and every zero asks for it, or none is made.
+# Every write and every zero has the flag, or none is sent.
 through()
 {
 	pair 3M && serve b --filter=log file dst logfile=log && whole if=src of="$uri" "$@" &&
@@ -539,7 +539,7 @@ left_alone()
 only plain
 it "ends a command that did not answer" left_alone
 only all
-# Confined, the files that names are looked up in are not to be read.
+# The confined process may not read the files in which names are looked up.
 by_name()
 {
 	local port
@@ -593,7 +593,7 @@ misfit()
 }
 it "refuses to write parts of them, and reads those" misfit
 
-# What a server says of itself may be anything.
+# A server may say anything about itself.
 boundless()
 {
 	cat >plugin <<-'EOF' || return
@@ -731,7 +731,7 @@ in_any_order()
 }
 it "takes the parts of a read in any order" in_any_order
 
-# talks: zeros, over each of which it says 30 kB, until it has had enough
+# talks: zeros; it prints 30 kB for each request until it stops
 talks()
 {
 	local i request
@@ -788,7 +788,7 @@ bad_large()
 	    says '1 unreadable block in 1 range' && holds dst 0 0 409600 && holds dst 413696 413696 600000
 }
 it "... or the smallest block that it takes" bad_large
-# In mid copy the disk of the server goes: no read succeeds any more.
+# The disk of the server fails in mid copy: no read succeeds any more.
 bad_altogether()
 {
 	in_memory && "$blocks" make img 8M && serve a -r --filter=error file img error-pread=EIO \
@@ -912,7 +912,7 @@ source_dies_plain()
 	source_dies && { wait $!; status=$?; } ; [[ $status = 69 ]] && says 'NOT complete: .*the server is gone'
 }
 it "stops when the source's server dies" source_dies_plain
-# Whoever is told of it first, the command's end is told, too.
+# Whatever is noticed first, the message says how the command ended.
 command_dies()
 {
 	"$blocks" make src 8M || return
@@ -940,7 +940,7 @@ other_back()
 	[[ $? = 69 ]] && says 'is another: 9437184 bytes$'
 }
 it "... but for no other" other_back
-# Who comes back takes the connection, and says nothing.
+# After a restart the server accepts the connection and says nothing.
 mute_back()
 {
 	source_dies map=m wait=60 timeout=30 || return
@@ -955,8 +955,8 @@ it "... and answers a signal meanwhile, whatever is there" mute_back
 
 # ------------------------------------------------- a server that does not answer
 
-# stuck STATUS OPERANDS...: it is missed within timeout=, by who asked for that.
-# So long, since the connection has to be made in it, on a busy machine, too.
+# stuck STATUS OPERANDS...: this is noticed within timeout=, which also has to be enough
+# for making a connection on a busy machine.
 stuck()
 {
 	copy "$1" timeout=5 "${@:2}" && says 'NOT complete: .*the server is gone.*; no answer within [0-9]+ seconds \(timeout=\)'
@@ -972,7 +972,7 @@ stuck_write()
 	    says 'writes since the last flush may be lost'
 }
 it "... for a write" stuck_write wdelay engine=threads thr=4
-# By Ctrl-Z, say: the server could not get rid of its answer meanwhile.
+# The process was stopped, as by Ctrl-Z, so the server could not send its answer.
 stopped()
 {
 	"$blocks" make src 4M && serve a -r --filter=log --filter=delay file src logfile=log rdelay=1 || return
@@ -1007,7 +1007,7 @@ stuck_extents()
 	    whole if="$uri" of=dst timeout=5
 }
 it "... to be told of holes, and reads all" stuck_extents
-# It is another one's to say how long a disk may take.
+# How long a disk may take is the server's business.
 patient()
 {
 	pair 64k && serve b --filter=delay file dst wdelay=3 && whole if=src of="$uri"
@@ -1022,7 +1022,7 @@ late_resumed()
 }
 it "calls nothing finished of a server that went silent, and goes on with map=" late_resumed
 
-# A command that is stopped goes on with a signal, so that it can end.
+# A stopped command is continued, so that it can end.
 stopped_command()
 {
 	cat >plugin <<-'EOF'
@@ -1089,7 +1089,7 @@ no_older()
 	changed && "$blocks" make other 16M 9 && refused 'does not hold what m says' if="$uri" of=other "$bitmap" base=m &&
 	    holds other 0 0 16M 9 && refused 'exists, but not' if="$uri" of=new "$bitmap" base=m && [[ ! -e new ]]
 }
-# It does not have what was written before it was begun.
+# The bitmap lacks what was written before it was begun.
 later_bitmap()
 {
 	changed tuesday && "$blocks" make old 16M 9 && copy 0 if=old of=older manifest=m bpt=256 &&
@@ -1127,7 +1127,7 @@ parts()
 	    "$blocks" make p 2M && dd if=p of=src bs=1M seek=1 conv=notrunc status=none &&
 	    serve a -r file src && copy 0 if="$uri" ipart=1 of=new && complete && same p new
 }
-# The command for the backup GPT names no disk that is not here.
+# The command for the backup GPT does not name a disk of another machine.
 used_there()
 {
 	local n='^pardd: note: who else uses .* cannot be known from here'

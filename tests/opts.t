@@ -12,7 +12,7 @@ means()
 	exits 0 "$pardd" if=/dev/zero of=/dev/null bs=1 count="$1" sync=0 &&
 	    says "^$2 bytes" || return
 }
-# A plan of a copy is enough where the numbers are large.
+# For large numbers the plan of a copy is enough.
 large()
 {
 	exits 0 "$pardd" -dv if=/dev/zero of=/dev/null bs=1 count="$1" &&
@@ -100,7 +100,7 @@ for name in map hash=md5,hashfile manifest base control log; do
 	it "takes no ${name#*,}=-" usage '[.]/-' if=/dev/null of=dst ${name/,/ }=-
 done
 
-# address NAME WORDS: refused as either end, and no file is made of it
+# address NAME WORDS: refused as either end, and no file of that name is made
 address()
 {
 	usage "$2.*for a file of that name write \\./" if=/dev/null of="$1" &&
@@ -120,7 +120,7 @@ it "tells what reads from the web" usage ' knows: curl -f URL \| pardd of=\.\.\.
 it "tells of the disk of another machine" usage 'nbdkit -s file DISK .* is a disk of another machine; for' if=/dev/null of=host:/dev/sda
 it "tells that of neither for what is like none of them" eval \
     'usage " knows; for a file" if=/dev/null of=http://a/b && usage " knows; for a file" if=nbdx://a of=dst'
-# With a directory before it, or where there is one, it is a file.
+# With a directory in front, or if there is such a file, it is a file.
 colon()
 {
 	echo a >a:b && exits 0 "$pardd" if=a:b of=./c:d && exits 0 "$pardd" if=a:b of="$PWD/e:f" &&
@@ -130,7 +130,7 @@ colon()
 }
 it "takes a file with a colon in its name" colon
 
-# plainly STATUS WORDS OPERANDS...: in one line that ends so
+# plainly STATUS WORDS OPERANDS...: one line, which ends with these words
 plainly()
 {
 	exits "$1" "$pardd" "${@:3}" && one_line "$2$"
@@ -160,7 +160,7 @@ if ((EUID == 0)) && command -v setpriv >/dev/null; then
 	it "asks who is denied a device whether he is root" not_root
 fi
 
-# Both operand and text are told.
+# The message has the operand and its text.
 no_number()
 {
 	"$blocks" make src 1000
@@ -184,7 +184,7 @@ for pair in bs=0 bs=-1 bs=99E bpt=0 bpt=-1 thr=0 thr=-1 thr=17 thr=1000 coe=2 co
     iflag=x; do
 	it "rejects $pair" no_number "${pair%%=*}" "${pair#*=}"
 done
-# Where blocks were counted, and bytes meant.
+# The number counts blocks, but bytes were meant.
 beyond()
 {
 	local want=$1
@@ -211,7 +211,7 @@ stands_beyond()
 }
 it "says that standard input stands beyond its end" stands_beyond
 
-# slip ARGUMENTS... WANT: what it may have meant is told
+# slip ARGUMENTS... WANT: the message says what may have been meant
 slip()
 {
 	local want=${*: -1}
@@ -291,7 +291,7 @@ fua_elsewhere()
 }
 it "... and has them otherwise" eval 'fua_elsewhere && fua_elsewhere cdbsz=10'
 it "says what it takes when a number is negative" usage 'skip= takes 0 or more$' if=/dev/null of=dst skip=-5
-# A number that is none here, and the one that is meant.
+# A number in another program's notation, and the one that is meant.
 meant()
 {
 	usage "did you mean $2\?$" if=/dev/null of=dst "$1"
@@ -421,13 +421,13 @@ done
 for opt in -V --version; do
 	it "tells its version on stdout with $opt" tells $opt '^pardd [0-9]'
 done
-# Who asks for help has often typed something wrong before.
+# Those who ask for help have often typed something wrong before.
 in_need()
 {
 	exits 0 "$pardd" if=src frob=1 --help bs=x && [[ -s out && ! -s err ]] &&
 	    exits 0 "$pardd" --frob -V && grep -q '^pardd [0-9]' out && [[ ! -s err ]]
 }
-# Of what shows something else than a plan, the first counts.
+# Of several options that print something and end, the first counts.
 instead()
 {
 	exits 0 "$pardd" -d -V && grep -q '^pardd [0-9]' out && exits 0 "$pardd" -Vd && grep -q '^pardd [0-9]' out &&
@@ -559,7 +559,7 @@ all_in_bash()
 		done <rows' >lacking 2>&1 && [[ ! -s lacking ]] || fail "$(<lacking)"
 }
 it "completes every operand and word in bash" all_in_bash
-# With the widgets of zsh put down to what they do here.
+# With stubs for the widgets of zsh.
 all_in_zsh()
 {
 	rows && "$pardd" --completion=zsh >_pardd && cat >try.zsh <<-'EOT' || return
@@ -678,8 +678,8 @@ dry_stdout()
 	grep -q '^output=standard output$' err && size_is dst 500 && holds dst 0 0 500 9
 }
 it "does not write the plan to the target" dry_stdout
-# dry_ends WHERE OPERANDS [REDIRECTIONS]: of these files none changes, and the
-# plan is in the file where
+# dry_ends WHERE OPERANDS [REDIRECTIONS]: none of these files changes, and the plan is in
+# the file WHERE
 dry_ends()
 {
 	"$blocks" make src 1000 && "$blocks" make dst 500 9 && : >err && : >out || return
@@ -710,7 +710,7 @@ dry_nowhere()
 	    [[ $(tail -c +1001 src) = "pardd: "*"nowhere to print the plan"* ]]
 }
 it "refuses a plan that has no place but the ends" dry_nowhere
-# The first of two reasons is the same one with --dry-run.
+# Of two reasons, --dry-run gives the same one first.
 dry_denied()
 {
 	mkdir sub && "$blocks" make src 1000 && chmod 555 sub && chmod 711 . .. || return

@@ -602,7 +602,7 @@ told()
 	    (.targets[0].bytes_written == 4195304) and (.targets[1].bytes_written < 4195304))' j >/dev/null
 }
 it "tells programs of each" told
-# Of a name that is no text, in messages, too.
+# A name that is not text, in messages, too.
 told_of_any_name()
 {
 	local odd=$'b\xff'
@@ -623,7 +623,7 @@ planned()
 	    grep -qx 'target=a' out && grep -qx 'target2=b' out && [[ ! -e b ]]
 }
 plainly "lists the targets with -d" planned
-# looked_at TIMES OPERANDS...: so often -d reads the source
+# looked_at TIMES OPERANDS...: -d reads the source so many times
 looked_at()
 {
 	rm -f faults

@@ -12,12 +12,12 @@ pardd()
 {
 	"$pardd" "$@"
 }
-# Another machine is this one.
+# This machine stands for the other one.
 ssh()
 {
 	(shift; "$@")
 }
-# types LINE: of the README or the manual; its status in $status
+# types LINE: a line of the README or the manual; its status is in $status
 types()
 {
 	local line=$1
@@ -29,14 +29,14 @@ types()
 	status=$?
 	set +o pipefail
 }
-# at_once LINE: it is typed, and is right
+# at_once LINE: it is typed once, and works
 at_once()
 {
 	types "$1" || return
 	[[ $status = 0 ]] || fail "status $status: $1: $(<err)" || return
 	complete
 }
-# told REGEX: the command that a note has in brackets; it is done
+# told REGEX: runs the command that a note has in brackets
 told()
 {
 	local command

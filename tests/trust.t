@@ -16,14 +16,14 @@ other_source()
 	bad=409600+512
 	stuff && rescue 100 '' && truncate -s 1M src && refuses 'of another source' &&
 	    truncate -s 3M src && refuses 'of another source' || return
-	# no word of where it is from: what it says must fit
+	# it does not say what it is a map of: what it says must fit
 	sed -i '/pardd source/d' map && truncate -s 1M src &&
 	    refuses 'past the end' && "$blocks" make src 3M && run "$pardd" if=src of=dst \
 	    map=map && is + 0+409600,410112+2735616
 }
 only plain asan	# one thread reads a map
 it "refuses a map of another source" other_source
-# Behind another adapter the end of a disk may be hidden; what the map has of it stays.
+# Another adapter may hide the end of a disk; what the map says about it stays.
 shorter()
 {
 	stuff && exits 0 "$pardd" if=src of=dst map=map && sed -i '/pardd source/d' map &&
@@ -32,7 +32,7 @@ shorter()
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 count=2048 && is + 0+2097152
 }
 it "goes on with a source that hides its end, if count= says so" shorter
-# What it calls finished lies elsewhere.
+# What it calls finished is on another target.
 other_place()
 {
 	stuff && exits 0 "$pardd" if=src of=dst map=map bs=512 skip=100 count=900 && cp dst old &&
@@ -58,7 +58,7 @@ killed_early()
 	    [[ ! -e map.bak || -s map.bak ]]
 }
 it "leaves no map that would fit another source when it is killed early" killed_early
-# What a run has only read lies nowhere.
+# What a run has only read is nowhere.
 discarded()
 {
 	stuff && exits 0 "$pardd" if=src of=. map=map count=1000 && exits 0 "$pardd" if=src of=. map=map &&
@@ -116,7 +116,7 @@ short_target()
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=2048 seek=2000
 }
 it "refuses a map with finished parts that the target is too short for" short_target
-# another FILE: as large, and without a serial number either
+# another FILE: of the same size, also without a serial number
 another()
 {
 	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && cp src src.was &&
@@ -128,7 +128,7 @@ another()
 }
 it "refuses a map with another source" another src
 it "refuses a map with another target" another dst
-# One byte of much is changed, which no look at a few places would find.
+# One byte in much data differs, which a look at a few places would not find.
 touched_up()
 {
 	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && until_true 5 touch_up &&
@@ -162,7 +162,7 @@ undated()
 it "... or the map of a killed run, or of ddrescue, that says no time" undated 509 1 0 '0xFF0000 ? 1' '0 0xFF0000 +'
 it "... which went backwards" undated 8 1 0 '0x40000 ? 2' '0 0x10000 +' '0x10000 0x30000 ?' '0x40000 0xFC0000 +'
 it "... behind zeros" undated 504 4 254 '0xFF0000 ? 1' '0 0xFF0000 +'
-# A run that is killed while it writes leaves nothing to go by, also after one that ended.
+# A run that is killed while it writes leaves no usable time, even after one that ended.
 killed_later()
 {
 	local i
@@ -185,7 +185,7 @@ blank()
 }
 it "refuses a map with a target that holds nothing any more" blank dst
 it "refuses a map with a source that holds nothing any more" blank src
-# Most of it is zeros, of which every disk has some.
+# Most of it is zeros, which every disk has.
 mostly_zeros()
 {
 	truncate -s 63M src && "$blocks" make - 1M >>src && truncate -s 100M src &&
@@ -205,7 +205,7 @@ once_each()
 	((n == 4)) || fail "$n reads of four blocks"
 }
 it "... and looks at each block once" once_each
-# What is sick already is not asked for long.
+# A sick disk is not asked for long.
 trusted_sick()
 {
 	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 &&

@@ -20,8 +20,8 @@ sums()
 {
 	(cd m && find . -type f ! -path './lost+found/*' -exec sha256sum {} + | sort -k2)
 }
-# mounted IMAGE COMMAND...: with the image mounted at m.  Where somebody has
-# another view of the mounts it stays mounted there until he goes.
+# mounted IMAGE COMMAND...: with the image mounted at m.  In another mount namespace that
+# was made meanwhile it stays mounted until that ends.
 mounted()
 {
 	local image=$1
@@ -53,7 +53,7 @@ moved()
 	n=$(jq -s 'last | .bytes_written' json)
 	((n <= $1)) || fail "$n bytes were written"
 }
-# told REGEX: the last line
+# told REGEX: the last line is this
 told()
 {
 	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
@@ -123,8 +123,8 @@ small_target()
 }
 it "copies what a file system uses to where the whole would not fit" small_target
 
-# left_alone FILE ORIGINAL: a target that was full of the pattern holds it where
-# the file of the same copy has holes, and else what that has
+# left_alone FILE ORIGINAL: a target that was full of the pattern still has it where a
+# new file has holes after the same copy; elsewhere both are alike
 left_alone()
 {
 	local kind off len
@@ -167,7 +167,7 @@ both()
 }
 it "... which is verified as well" both
 
-# Several targets: each is what it would be alone, and has its verdict.
+# Several targets: each becomes what it would alone, and has its own verdict.
 class()
 {
 	local one
@@ -303,7 +303,7 @@ cloned()
 }
 it "clones a disk with a GPT: all between partitions, and what they use" cloned gpt
 it "... with an MBR" cloned dos
-# Of 18 partitions nobody knows what is free.
+# With 18 partitions nothing is known to be free.
 many_whole()
 {
 	local i
@@ -340,7 +340,7 @@ it "copies a file system whole of which only a part is to be copied" cut
 
 # ------------------------------------------------------------- maps and rescue
 
-# What it writes is what used=only copies, for us and for others.
+# The block map has what used=only copies, for pardd and for other programs.
 mapped()
 {
 	disk disk gpt && exits 0 "$pardd" if=disk usedmap=used.map json=json &&
@@ -359,7 +359,7 @@ beside()
 }
 it "... beside a copy, which is of everything" beside
 
-# What is free is bad, and never read.
+# The free blocks are bad, but they are never read.
 spared()
 {
 	ext4_image e4 64M && exits 0 "$pardd" if=e4 usedmap=used.map || return
@@ -458,7 +458,7 @@ not_again()
 }
 only plain asan
 it "... and does not ask again for what could not be read" not_again
-# Damage spoils the order, and nothing else.
+# Damage affects the order, and nothing else.
 spoilt()
 {
 	disk disk gpt && "$blocks" make noise 4M 8 || return
@@ -495,7 +495,7 @@ whole()
 	exits 0 "$pardd" if="${2:-e4}" of=copy used=only && says "note: .*$1: copied whole\$" &&
 	    told '^pardd: complete, flushed$' && same "${2:-e4}" copy
 }
-# A crash: files are on the medium, and what tells so is in the journal.
+# A crash: the files are on the medium, but only the journal says where.
 crash()
 {
 	mkdir m m/d 2>/dev/null
@@ -527,7 +527,7 @@ looped()
 	ext4_image e4 && loop e4 && whole 'uses e4'
 }
 it "copies an image whole that a loop device uses" looped
-# Loop devices claim nothing of what they lie on.
+# Loop devices do not claim what they lie on.
 beside_it()
 {
 	local one
@@ -553,7 +553,7 @@ locked()
 	    says 'a lock of another program is on e4: copied whole$' && told '^pardd: complete, flushed$'
 }
 it "copies an image whole that a program has locked" locked
-# What cannot write leaves the free blocks as they are.
+# A read-only mount leaves the free blocks alone.
 shown()
 {
 	ext4_image e4 && loop e4 -r && mkdir m && undo umount "$PWD/m" && mount -o ro "$dev" m && blockdev --setrw "$dev" &&
@@ -738,7 +738,7 @@ longer()
 	ext4_image e4 && truncate -s 24M e4 && whole 'it is longer than what it lies in'
 }
 it "copies a file system whole that is longer than what it lies in" longer
-# Others that have been made over it; what is left of it is no matter.
+# Another file system was made over it; leftovers do not matter.
 made_over()
 {
 	ext4_image e4 && truncate -s 64M fat && mkfs.fat -F 32 fat >made &&

@@ -95,7 +95,7 @@ memory()
 	cd "$(mktemp -d /dev/shm/pardd-test.XXXXXX)" && undo rm -rf "$PWD" && sizes verify="$1"
 }
 it "verifies in memory, which is the medium there" memory 1
-# A file system without O_DIRECT: what is in the page cache proves nothing.
+# A file system without O_DIRECT: the page cache proves nothing.
 proven()
 {
 	"$blocks" make src 3000001 && exits 0 with_faults "on=dst op=direct fail=EINVAL" \
@@ -191,7 +191,7 @@ it "tells the transfer where the source is gone by" gone_by 1
 it "tells the transfer where the source is gone by, verify=stream" gone_by stream
 it "cannot mend random bytes" exits 14 spoilt "op=write at=1500000+1" \
     "$pardd" iflag=random of=dst bs=1M count=3 verify=1
-# What is read of src a second time has another bit.
+# When src is read a second time, a bit differs.
 source_moves()
 {
 	local sum status
@@ -210,7 +210,7 @@ for how in 1 stream source; do
 	it "verify=$how mends with it where nobody asked for a digest" \
 	    source_moves 1500000+1 $how 0
 done
-# What is read of src a second time cannot be read any more.
+# A second read of src fails.
 source_fails()
 {
 	local status
@@ -283,7 +283,7 @@ it "notices that a mended target could not be flushed" flush_fails 2 1
 
 # ------------------------------------------------------------------- interrupted
 
-# Reading back takes its time, and is interrupted.
+# Reading back is slow, and is interrupted.
 interrupted()
 {
 	"$blocks" make src 64M && rm -f dst
@@ -376,7 +376,7 @@ padded()
 }
 it "verifies the padding, too" padded 1
 it "verifies the padding with the source" padded source
-# A target that goes while it is read back: it does not differ, it is not there.
+# A target that disappears while it is read back does not differ: it is gone.
 out_of_service()
 {
 	truncate -s 8M disk && "$blocks" make src 8M && loop disk &&

@@ -29,7 +29,7 @@ on_pv()
 {
 	loop "$@" && pv=$dev
 }
-# off_pv FILE: what is attached may be written to
+# off_pv FILE: detached, so that the file can be written to
 off_pv()
 {
 	detach "$pv" "$PWD/$1"
@@ -133,7 +133,7 @@ partition()
 	    has_files copy -o 5M --sizelimit 160M || return
 	exits 0 "$pardd" if=disk of=alone ipart=2 used=only && told "$without" && has_files alone
 }
-# tells REGEX: of the plan, on one line
+# tells REGEX: a line of the plan
 tells()
 {
 	[[ $(tr -s '\n ' ' ' <out) =~ $1 ]] || fail "$(<out)"
