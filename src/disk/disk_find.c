@@ -1,6 +1,6 @@
 /*
  * Finding a disk: by its identity, by its other paths, and by its names below
- * /dev.
+ * /dev; and writing back what its nodes have cached.
  */
 #include "disk/disk.h"
 
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "disk/sysfs.h"
@@ -281,4 +282,40 @@ disk_path(dev_t node, const char *name, char *path, size_t room)
 		if (*c == '!')		/* sysfs writes ! for / */
 			*c = '/';
 	return path_is_node(path, node);
+}
+
+/* --- writing back what its nodes have cached ---------------------------- */
+
+void
+disk_settle(int fd)
+{
+	(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE |
+	    SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
+static void
+settle_node(dev_t node, const char *name)
+{
+	char path[300];
+	int fd = disk_path(node, name, path, sizeof(path)) ?
+	    open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return;
+	disk_settle(fd);
+	close(fd);
+}
+
+void
+disk_settle_all(const struct disk *d)
+{
+	struct disk_part *part;
+	size_t n, i;
+
+	settle_node(d->whole, d->whole_name);
+	if (disk_parts(d->whole, &part, &n) != 0)
+		return;
+	for (i = 0; i < n; i++)
+		settle_node(part[i].node, part[i].name);
+	free(part);
 }
