@@ -161,6 +161,16 @@ struct outcome {
 					 * not return in time */
 };
 
+/* The name of a silence in JSON: source, target or flush; NULL: nothing. */
+const char *silence_word(const struct silence *, const struct plan *);
+
+/*
+ * That in words for people: "no answer from /dev/sda for 13 s", or without the
+ * name if that is "".
+ */
+void silence_text(char *to, size_t room, const struct silence *,
+    const char *name);
+
 /* The word for a phase; a constant. */
 const char *phase_name(enum phase);
 

@@ -3,6 +3,7 @@
  */
 #include "copy/outcome.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "end/gauge.h"
@@ -23,6 +24,26 @@ phase_name(enum phase phase)
 	};
 
 	return names[phase];
+}
+
+const char *
+silence_word(const struct silence *s, const struct plan *p)
+{
+	if (s->end == NULL)
+		return NULL;
+	return s->flush ? "flush" : s->end == p->src ? "source" : "target";
+}
+
+void
+silence_text(char *to, size_t room, const struct silence *s, const char *name)
+{
+	bool named = name[0] != '\0';
+	const char *what = s->flush ? "flushing" : s->end->is.streamed ?
+	    "waiting" : "no answer";
+
+	snprintf(to, room, "%s%s%s%s for %.0f s", what, !named || s->flush ?
+	    "" : s->end->is.streamed ? " for" : " from", named ? " " : "", name,
+	    s->seconds);
 }
 
 double

@@ -25,7 +25,6 @@
 #include "base/value.h"
 #include "config.h"
 #include "copy/verdict.h"
-#include "copy/watch.h"
 #include "digest/hash.h"
 #include "disk/disk.h"
 #include "open/tee.h"
@@ -361,7 +360,7 @@ events_settled(const struct plan *p, struct map *map, uint64_t from)
 static json_t *
 events_stalled(const struct plan *p, const struct silence *s)
 {
-	const char *word = watch_word(s, p);
+	const char *word = silence_word(s, p);
 
 	return word == NULL ? json_null() : json_pack("{s:s, s:f}",
 	    "on", word, "seconds", s->seconds);

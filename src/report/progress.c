@@ -30,7 +30,6 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "base/print.h"
-#include "copy/watch.h"
 #include "open/tee.h"
 
 /* --- a map as cells ------------------------------------------------------ */
@@ -245,9 +244,9 @@ progress_silence(const struct silence *s, struct progress_parts *parts)
 
 	if (s->end == NULL)
 		return;
-	watch_tell(parts->text[SILENCE], PART, s,
+	silence_text(parts->text[SILENCE], PART, s,
 	    progress_name(name, s->end, true));
-	watch_tell(parts->less[SILENCE], PART, s, "");
+	silence_text(parts->less[SILENCE], PART, s, "");
 	parts->text[RATE][0] = parts->text[MEAN][0] = '\0';
 	parts->text[LEFT][0] = '\0';
 	if (s->flush)

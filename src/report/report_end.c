@@ -15,7 +15,6 @@
 #include "base/print.h"
 #include "base/status.h"
 #include "copy/verdict.h"
-#include "copy/watch.h"
 #include "digest/hash.h"
 #include "disk/below.h"
 #include "open/tee.h"
@@ -127,7 +126,7 @@ report_so_far(const struct plan *p, const struct tally *t)
 		    phase_name(t->phase));
 	if (t->silence.end == NULL)
 		return;
-	watch_tell(waits, sizeof(waits), &t->silence, t->silence.end->name);
+	silence_text(waits, sizeof(waits), &t->silence, t->silence.end->name);
 	print(stderr, "pardd: %s%s", waits, t->stopping ? "; stopping" : "");
 }
 

@@ -11,12 +11,26 @@
 #include "base/signals.h"
 #include "copy/job.h"
 #include "copy/outcome.h"
-#include "copy/watch.h"
 #include "map/map.h"
 #include "plan/plan.h"
 #include "record/events.h"
 #include "report/report.h"
 #include "run/control.h"
+
+/* If several are silent, the first of these is named. */
+enum watched { WATCH_SOURCE, WATCH_TARGET, WATCH_FLUSH, WATCHED };
+
+struct watch {		/* how an end is noticed that does not answer */
+	struct {
+		unsigned ended;		/* requests, at the last call */
+		double	 since;		/* s; time of the last answer, or when
+					 * nothing was pending */
+	}	 on[WATCHED];
+	struct {
+		unsigned call;		/* endpoint_inside, at the last call */
+		double	 since;		/* s; when it was first seen */
+	}	 inside[2];		/* of the source; of the target */
+};
 
 struct conductor {		/* the main thread's, for one job */
 	struct job	*job;

@@ -25,7 +25,6 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "copy/job.h"
-#include "copy/watch.h"
 
 enum { ANSWER = 384 };
 
@@ -197,7 +196,7 @@ static void
 tell_status(struct control *c, const struct job *job, const struct tally *t)
 {
 	char prio[IOPRIO_TEXT], length[24] = "unknown", left[24] = "unknown";
-	const char *on = watch_word(&t->silence, job->p);
+	const char *on = silence_word(&t->silence, job->p);
 
 	if (job->p->bounded) {
 		snprintf(length, sizeof(length), "%llu",

@@ -16,7 +16,6 @@
 
 #include "base/ioprio.h"
 #include "copy/job.h"
-#include "copy/watch.h"
 #include "input.h"
 #include "run/control.h"
 
@@ -42,7 +41,7 @@ phase_name(enum phase p)
 }
 
 const char *
-watch_word(const struct silence *s, const struct plan *p)
+silence_word(const struct silence *s, const struct plan *p)
 {
 	(void)s;
 	(void)p;
