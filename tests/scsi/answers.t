@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # lab: none
 # shellcheck disable=SC1091,SC2015,SC2016,SC2034,SC2119,SC2120,SC2154,SC2317
-# What disks answer that none in the lab would: files play disks (answer.c), and
-# nothing else is needed.
+# Answers that no disk in the lab would give: files play the disks (answer.c), so no guest
+# is needed.
 . "$(dirname "$0")/../lib.sh"
 [[ -z ${PARDD-} ]] || pardd=$PARDD
 answer=$tools/answer.so
 [[ -e $answer ]] || { echo 'Bail out! answer.so is not built'; exit 1; }
 
-# disks [WORDS [WORDS]]: two of 1 MiB, as words of ANSWERS
+# disks [WORDS [WORDS]]: two disks of 1 MiB, described in the words of ANSWERS
 made=
 disks()
 {

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2119
 # lab: -j 2
-# The asynchronous engine with sg nodes: that it copies and loses what the other
-# one does, with as many commands in flight as it is told.  LONG=1 tries all
-# combinations of workers and depths.
+# The asynchronous engine with sg nodes copies and loses what the other engine does, with
+# as many commands in flight as it is told.  LONG=1 tries all combinations of workers and
+# depths.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2016,SC2154
 # lab: -j 1 -D size=4M,bus=ata,serial=ATA,bad=2048,bad=6001 -D size=4M,bus=usb,serial=USB,bad=6001 -D size=4M,bus=nvme,serial=NVME,bad=6001
-# Rescues of disks that call what they cannot read an aborted command, as AHCI and
-# USB adapters do, or that say so in their own way, as NVMe disks do.
+# Rescues of disks that report an unreadable block as an aborted command, as AHCI and USB
+# adapters do, or in their own way, as NVMe disks do.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh
 modprobe -a ahci xhci_pci usb_storage nvme sg ||
 	{ echo 'Bail out! no modules'; exit 1; }
 
-# Of the disks: their block nodes, and what takes commands.
+# The disks by their block nodes, and by the nodes that take commands.
 declare -A block char
 # find_scsi SERIAL FILE: that says so, below the disk's device
 find_scsi()

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2119
-# Copies without faults: every kind of SCSI end, every operand for them.
+# Copies without faults, with every kind of SCSI end and all their operands.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

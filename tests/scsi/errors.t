@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2119
-# Faults that do not keep a device from answering: what is lost, what is not,
-# and what is said.  8 MiB; transfers of 128 blocks unless a case says otherwise.
+# Faults of devices that still answer: what is lost, what is not, and what is reported.
+# 8 MiB; transfers of 128 blocks unless a case says otherwise.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2119
 # lab: -j 2 -D size=8M,removable
-# Devices that go away or never answer, and signals; in a guest that no other file
-# has behind them.
+# Devices that disappear or never answer, and signals; in a guest that no other file of
+# tests uses afterwards.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2119,SC2154
 # lab: -j 1 -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=ata,serial=ATA0001
-# Disks that are not written as others are, and nodes that are none of a disk.
+# Disks that are not written like others, and nodes that do not belong to a disk.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # lab: itself
 # shellcheck disable=SC2016
-# The lab itself, from outside: what comes out, with which status, and that
-# nothing stays behind.
+# The lab itself, from outside: its output and status, and that it leaves nothing behind.
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)

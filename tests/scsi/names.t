@@ -1,8 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # lab: -j 1 -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=nvme,serial=OTHER -D size=8M,bus=usb,serial=USB4711 -D size=8M,bus=usb -D size=8M,serial=ONE,wwn=0x5000c50012345678 -D size=8M,serial=TWO,wwn=0x5000c50012345678
-# Which disk it is where serial numbers do not tell, or are hard to find: the
-# namespaces of an NVMe controller, disks on USB, cheap adapters.  And disks that
-# the kernel exports.
+# Which disk it is, if serial numbers do not tell or are hard to find: the namespaces of an
+# NVMe controller, disks on USB, cheap adapters.  Also disks that the kernel exports.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

@@ -1,8 +1,7 @@
 # shellcheck shell=bash disable=SC2119
 # lab: -j 1 -D size=8M,bs=4096 -D size=8M,bs=4096
 #
-# Partitions of SCSI generic ends, which have no descriptor that one could look
-# through, by their commands.
+# Partitions of SCSI generic ends: these cannot be read by a descriptor, only by commands.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

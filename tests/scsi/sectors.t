@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2119
 # lab: -j 1 -D size=8M,bs=4096,serial=large -D size=4M,serial=small -D size=12M -D size=8M,ro
 #
-# Sectors of 4096 bytes, both mixtures with 512, and disks that do not fit.
+# Sectors of 4096 bytes, copies between these and 512, and disks that do not fit.
 # The disks of 512 are scsi_debug's, the first of 4096 is QEMU's.
 
 # shellcheck source=tests/scsi/suite.sh

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2015,SC2016,SC2119
-# Zeros on SCSI disks: made by WRITE SAME where the disk says it has it, freed
-# where they then read as zeros, else written.  The target is full before.
+# Zeros on SCSI disks: made with WRITE SAME if the disk says that it has it, unmapped if
+# blocks then read as zeros, otherwise written.  The target is full of data before.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2119
-# verify=, compare=1 and oflag=sparing on SCSI ends: what is read back comes from
-# the medium, and what was changed there is found.
+# verify=, compare=1 and oflag=sparing on SCSI ends: data are read back from the medium,
+# and changes there are found.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

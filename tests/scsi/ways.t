@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2015,SC2016,SC2119,SC2128,SC2154,SC2178
 # lab: -j 2
-# NVMe disks that are reached by a network, whose ways come and go: the kernel's
-# own target, by TCP on loopback, by two controllers.
+# NVMe disks on a network whose paths come and go: the kernel's own target, with TCP on
+# the loopback address and two controllers.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2119,SC2154
 # lab: -j 1 -D size=32M,bus=nvme,serial=ZNS,zones=8M,zcap=6M -D size=32M,bus=nvme,serial=ZNS,zones=8M,zcap=6M -D size=32M,bus=nvme,serial=ZNS,zones=4M -D size=16M,bus=nvme,serial=ZNS,zones=4M,badwrite=10000 -D size=64M,bus=nvme,serial=ZNS,zones=4M,zcap=3M,zopen=3,zactive=4 -D size=64M,bus=nvme,serial=ZNS,zones=4M,zcap=3M,zopen=3,zactive=4
-# Zoned disks as targets: each zone in order, or not at all.
+# Zoned disks as targets: each zone is written in order, or not at all.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh
