@@ -594,7 +594,7 @@ if [[ $VARIANT = plain ]]; then
 fi
 
 # Where files may be 16 TiB long; ext4 stops short of it.
-for room in "$scratch" $(! mountpoint -q /dev/shm || echo /dev/shm); do
+for room in "$scratch" $(! has_shm || echo /dev/shm); do
 	far=$(mktemp "$room/pardd-far.XXXXXX" 2>/dev/null) || continue
 	truncate -s 16T "$far" 2>/dev/null && break
 	rm -f "$far"

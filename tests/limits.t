@@ -1106,7 +1106,7 @@ shm()
 	"$blocks" make src 1000 && exits 0 "$pardd" if=src of="/dev/shm/$typo" &&
 	    holds "/dev/shm/$typo" 0 0 1000
 }
-if [[ -w /dev/shm && $(stat -c %m /dev/shm) = /dev/shm ]]; then
+if has_shm; then
 	it "creates files in /dev/shm, which is like any other" shm
 else
 	skip "no /dev/shm" "creates files in /dev/shm"

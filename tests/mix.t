@@ -13,7 +13,7 @@
 
 seed=${SEED:-20261120}
 fast=/dev/shm
-[[ -w $fast ]] || fast=$scratch
+has_shm || fast=$scratch
 devices=
 ((EUID != 0)) || ! command -v losetup >/dev/null || [[ ! -c /dev/loop-control ]] || devices=1
 

@@ -11,7 +11,7 @@ needs "dd --version | grep coreutils" -- "dd is another one"
 
 seed=${SEED:-1}
 fast=/dev/shm
-[[ -w $fast ]] || fast=$scratch
+has_shm || fast=$scratch
 many=$(heavy 200)
 [[ -z $LONG ]] || many=100000
 many=${MANY:-$many}

@@ -14,7 +14,7 @@
 seed=${SEED:-20261123}
 maps=$tools/maps
 fast=/dev/shm
-[[ -w $fast ]] || fast=$scratch
+has_shm || fast=$scratch
 devices=
 ! can_loop || devices=1
 

@@ -113,7 +113,7 @@ fragments()
 it "keeps holes of single pages" fragments
 only all
 it "keeps them with 16 workers and small pieces" fragments bpt=5 thr=16
-if [[ $(stat -f -c %T /dev/shm) = tmpfs && $VARIANT = plain ]]; then
+if has_shm && [[ $VARIANT = plain ]]; then
 	huge()
 	{
 		far=$(mktemp /dev/shm/pardd-far.XXXXXX) && undo rm -f "$far" "$far.2" &&
@@ -582,7 +582,7 @@ never_between()
 	exits 68 "$pardd" if="$here/src" of=dst reflink=always &&
 	    says '^pardd: NOT complete: reflink=always: dst: the files are in two file systems$'
 }
-if [[ $(stat -f -c %T "$scratch") != tmpfs && -w /dev/shm ]]; then
+if [[ $(stat -f -c %T "$scratch") != tmpfs ]] && has_shm; then
 	it "says that two cannot" never_between
 fi
 unshareable()

@@ -110,7 +110,7 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	else
 		skip "no loop devices" "asks all disks at once for what is read before a copy, and once"
 	fi
-	if [[ $(stat -f -c %T /dev/shm) = tmpfs ]]; then
+	if has_shm; then
 		it "starts no thread to copy 1 MiB in memory" threads 0
 		it "starts one to wait for rate=" threads 1 rate=100M
 	else

@@ -92,7 +92,7 @@ growing_hole()
 it "verifies holes at the end of a file a little behind" growing_hole
 memory()
 {
-	cd "$(mktemp -d /dev/shm/pardd-test.XXXXXX)" && undo rm -rf "$PWD" && sizes verify="$1"
+	in_memory && sizes verify="$1"
 }
 it "verifies in memory, which is the medium there" memory 1
 # A file system without O_DIRECT: the page cache proves nothing.
