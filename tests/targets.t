@@ -218,7 +218,8 @@ repaired()
 	    says 'continuing, and it will be repaired$' &&
 	    says "^pardd: 3 targets: $1 bytes differed when they were read back; they were copied again" &&
 	    jq -e "select(.event == \"result\") | .verified and .bytes_verified == 4195304 and
-	    .bytes_mended == $1 and (.targets | all(.verified and .mismatch == []))" j >/dev/null
+	    .bytes_mended == $1 and (.targets | all(.verified and .mismatch == [])) and
+	    (.targets | map(.bytes_written) | .[0] == 4195304 and add == 3 * 4195304 + $1)" j >/dev/null
 }
 for how in 1 source stream; do
 	it "verify=$how repairs one that keeps something else" repaired 65536 'on=b op=write nth=3 flip' verify=$how

@@ -46,6 +46,10 @@ void transfer_await(struct job *);
  */
 bool transfer_write(struct worker *, uint64_t off, size_t at, size_t len);
 
+/* The same, but not to those of several targets whose bits are set in "but". */
+bool transfer_rewrite(struct worker *, uint64_t off, size_t at, size_t len,
+    unsigned but);
+
 /*
  * Have len bytes zeroed without writing them.  Returns 0 or an errno value; any
  * but EOPNOTSUPP stops the copy.

@@ -31,6 +31,8 @@ struct io {			/* one request, its worker's alone */
 	size_t		 len;
 	size_t		 stride;	/* in buf, from the bytes that one of
 				 * several targets reads to the next's */
+	unsigned	 but;	/* bits: of several targets, those that are
+				 * left alone */
 	size_t		 padding;	/* bytes at the end of a write, or of
 				 * zeros, that just fill up the last
 				 * block of a target */

@@ -176,8 +176,15 @@ transfer_padding(const struct worker *w, uint64_t end)
 bool
 transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
 {
+	return transfer_rewrite(w, off, at, len, 0);
+}
+
+bool
+transfer_rewrite(struct worker *w, uint64_t off, size_t at, size_t len,
+    unsigned but)
+{
 	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
-		.off = off + at, .len = len, .lasting = true,
+		.off = off + at, .len = len, .lasting = true, .but = but,
 		.padding = transfer_padding(w, off + at + len) };
 	bool wrote;
 

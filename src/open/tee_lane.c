@@ -113,7 +113,8 @@ struct arm {			/* of a span, for one target */
 	unsigned	 i;		/* of the target */
 	struct lane	 lane;		/* its thread's, except at rest */
 	struct io	 io;		/* likewise */
-	bool		 asked;		/* the last request was for it too */
+	bool		 asked;		/* the last request was for it, */
+	bool		 spared;	/* or need not be for it */
 	enum arm_state	 state;		/* l */
 	pthread_cond_t	 moved;		/* l: it has left RESTING */
 	uint64_t	 since;		/* l: ns, when it became busy */
@@ -279,6 +280,8 @@ send_all(struct span *s, const struct io *io)
 
 	for (a = s->arm; a < s->arm + s->t->n; a++) {
 		a->asked = a->state == RESTING && !s->t->target[a->i].dropped;
+		a->spared = a->asked && (io->but & 1U << a->i) != 0;
+		a->asked = a->asked && !a->spared;
 		if (!a->asked)
 			continue;
 		a->io = (struct io){ .op = io->op, .off = io->off,
@@ -316,7 +319,7 @@ static bool
 arm_counts(struct arm *a, struct io *io)
 {
 	if (!a->asked || a->state == ABANDONED)
-		return false;
+		return a->spared;
 	if (a->io.err == 0 ||
 	    (io->op == OP_READ && errno_is_medium(a->io.err)))
 		return true;

@@ -443,8 +443,8 @@ check_target(struct worker *w, unsigned target, const struct check *c,
 }
 
 /*
- * Check the same entry of all remaining targets.  Nothing is narrowed down:
- * what differs at one of them is written to all again.
+ * Check the same entry of all remaining targets.  Nothing is narrowed down: of
+ * a target that differs all of it is written again.
  */
 static bool
 check_each(struct worker *w, size_t entry, const struct check *c,
@@ -568,12 +568,24 @@ check_uncount(struct worker *w, const struct check *c)
 	v->masked -= masked;
 }
 
+/* The targets that do not differ in a chunk, as bits. */
+static unsigned
+check_healthy(struct verify *v, const struct check *c)
+{
+	unsigned i, healthy = 0;
+
+	for (i = 0; i < v->targets; i++)
+		if (check_bytes_differed(&v->target[i].differ, c) == 0)
+			healthy |= 1U << i;
+	return healthy;
+}
+
 /*
- * Rewrite what differs in a chunk, in whole pages of the target; of several
- * targets, in all of them.
+ * Rewrite what differs in a chunk, in whole pages of the target; of several, in
+ * all but those.
  */
 static bool
-write_again(struct worker *w, const struct check *c)
+write_again(struct worker *w, const struct check *c, unsigned but)
 {
 	const struct plan *p = w->job->p;
 	struct map *differ = what_differs(w->job->verify, c);
@@ -585,8 +597,8 @@ write_again(struct worker *w, const struct check *c)
 		from = from > at ? from : at;
 		to = lane_border(&w->dst, s.off + s.len, p->grain);
 		to = to < end ? to : end;
-		if (!transfer_write(w, c->off, (size_t)(from - c->off),
-		    (size_t)(to - from)))
+		if (!transfer_rewrite(w, c->off, (size_t)(from - c->off),
+		    (size_t)(to - from), but))
 			return false;
 		at = to;
 	}
@@ -595,7 +607,8 @@ write_again(struct worker *w, const struct check *c)
 
 /*
  * Do nothing if the source cannot be read again, or has changed since the
- * digest was made.
+ * digest was made and the copy's digest is wanted.  If it has only changed, the
+ * new data is written to all targets.
  */
 static bool
 check_mend(struct worker *w, const struct check *c)
@@ -603,16 +616,19 @@ check_mend(struct worker *w, const struct check *c)
 	struct verify *v = w->job->verify;
 	size_t len = (size_t)c->len;
 	struct io io;
+	bool same;
 
 	v->read += c->len - check_mask(w, c, NULL);
-	if (!read_again(w, c->off, len, &io) ||
-	    (w->job->p->hash != NULL && !as_noted(w->job->verify, c, w->buf)))
+	if (!read_again(w, c->off, len, &io))
+		return true;
+	same = as_noted(v, c, w->buf);
+	if (w->job->p->hash != NULL && !same)
 		return true;
 	if (!piece_note(w, c->off, len))
 		return false;
 	v->differing--;
 	check_uncount(w, c);
-	return write_again(w, c);
+	return write_again(w, c, same ? check_healthy(v, c) : 0);
 }
 
 /* Take the next entry that differs; false: none is left. */
