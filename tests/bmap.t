@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Block maps of images, as bmaptool makes them: what is copied, what becomes zeros,
 # and that a block with a wrong digest is reported.
-# shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs 'command -v sha256sum sha1sum' -- "no sha256sum"
 

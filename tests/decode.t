@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compressed sources (decode=) become what the format's own tool makes of them; for
 # anything else the status is never 0.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2002,SC2086,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs "command -v gzip xz zstd lz4 bzip2 zip" \
     "! '$pardd' if=/dev/null of=. decode=zip 2>&1 | grep -q 'built without'" -- \
