@@ -688,6 +688,25 @@ dynamic_disk()
 }
 it "copies a Windows dynamic disk whole" dynamic_disk dos 42
 it "... with a GPT" dynamic_disk gpt AF9B60A0-1431-4F62-BC68-3311714A69AD
+# dynamic_node KIND BYTE: what Windows writes is there, and the source is a partition by its node
+dynamic_node()
+{
+	local d n
+	disk disk "$1" && loop disk || return
+	d=$dev
+	for n in 1 4; do
+		"$tools/part" del "$d" $n 2>/dev/null
+		undo "$tools/part" del "$d" $n
+	done
+	"$tools/part" add "$d" 1 2048 $((64 * 2048)) && "$tools/part" add "$d" 4 $((162 * 2048)) $((8 * 2048)) &&
+	    until_true 20 test -b "${d}p1" && until_true 20 test -b "${d}p4" &&
+	    exits 0 "$pardd" if="${d}p1" of=one used=only && told "$without" || return
+	printf PRIVHEAD | dd of=disk bs=1 seek="$2" conv=notrunc status=none && blockdev --flushbufs "$d" &&
+	    exits 0 "$pardd" if="${d}p1" of=one used=only && says 'it is on a Windows dynamic disk.*copied whole$' &&
+	    cmp -n 64M one "${d}p1"
+}
+it "... or a partition of one by its node" dynamic_node dos 3072
+it "... with a GPT, too" dynamic_node gpt $((170 * 1048576 - 512))
 
 overlapping()
 {

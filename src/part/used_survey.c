@@ -549,9 +549,8 @@ used_add_all(struct used *u, const struct plan *p, const struct parts *t)
 }
 
 static void
-doubt_spans(struct used *u, const struct parts *t)
+doubt_spans(struct used *u, const struct parts *t, bool spans)
 {
-	bool spans = false;
 	size_t i;
 
 	for (i = 0; i < t->n; i++)
@@ -582,42 +581,56 @@ doubt_trees(struct used *u, const struct plan *p, const struct parts *t)
 	}
 }
 
-/* Whether a partition begins with a hash tree; what cannot be read may. */
+/*
+ * Whether a node has these 8 bytes there, "verity\0\0" of a hash tree, or
+ * "PRIVHEAD" of a Windows dynamic disk; what cannot be read may.
+ */
 static bool
-node_has_tree(const struct disk_part *part)
+node_has(dev_t node, const char *name, uint64_t at, const char *magic)
 {
-	static const char tree[8] = "verity";
-	char path[300], head[sizeof(tree)];
+	char path[300], there[8];
 	bool is = false;
 	int fd;
 
-	if (!disk_path(part->node, part->name, path, sizeof(path)))
+	if (!disk_path(node, name, path, sizeof(path)))
 		return false;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)		/* EACCES: after the copy, when confined */
 		return errno != EACCES && errno != ENOENT;
-	is = pread(fd, head, sizeof(head), 0) != sizeof(head) ||
-	    memcmp(head, tree, sizeof(tree)) == 0;
+	is = pread(fd, there, sizeof(there), (off_t)at) != sizeof(there) ||
+	    memcmp(there, magic, sizeof(there)) == 0;
 	close(fd);
 	return is;
 }
 
-/* A source that is a partition by its own node: the same for those beside. */
+/*
+ * A source that is a partition by its own node: the same for those beside.  A
+ * dynamic disk says so in the seventh sector of 512 bytes of an MBR disk, or in
+ * the last one of a partition of a GPT.
+ */
 static void
 doubt_beside(struct used *u, const struct plan *p)
 {
+	const struct parts none = { .n = 0 };
 	struct disk_part *part = NULL;
+	uint64_t block = p->src->geo.block;
 	struct disk d;
 	size_t n = 0, i, k;
+	bool spans;
 
 	if (!endpoint_disk(p->src, &d) || d.partition == 0 ||
 	    disk_parts(d.whole, &part, &n) != 0)
 		return;
-	for (k = 0; k < n; k++)
+	spans = node_has(d.whole, d.whole_name, 6 * 512, "PRIVHEAD");
+	for (k = 0; k < n; k++) {
+		spans |= part[k].length > block && node_has(part[k].node,
+		    part[k].name, part[k].length - block, "PRIVHEAD");
 		for (i = 0; part[k].node != d.node && i < u->n &&
-		    node_has_tree(&part[k]); i++)
+		    node_has(part[k].node, part[k].name, 0, "verity\0"); i++)
 			used_whole(&u->fs[i], "%s may have digests of its free "
 			    "blocks (dm-verity)", part[k].name);
+	}
+	doubt_spans(u, &none, spans);
 	free(part);
 }
 
@@ -641,7 +654,7 @@ used_survey_parts(struct used *u, struct look *l)
 	if (err == 0 && (l->how & FS_ORDER) == 0) {
 		if (t.n > 0 && !alone)
 			doubt_table(u, p);
-		doubt_spans(u, &t);
+		doubt_spans(u, &t, false);
 		doubt_trees(u, p, &t);
 		doubt_beside(u, p);
 		if (gpt)
