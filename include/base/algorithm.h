@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 
-#include "base/fault.h"
-
 enum hash_word {		/* of hash= */
 	HASH_SHA256 = 1 << 0,
 	HASH_SHA512 = 1 << 1,
@@ -35,11 +33,5 @@ const struct algorithm *algorithm_named(const char *name, size_t len);
 
 /* The algorithm of a value of expect=, or NULL if there is none. */
 const struct algorithm *algorithm_expected(const char *expect);
-
-/*
- * Check the value of expect=, and add its algorithm to *bits.  NULL is valid,
- * and adds nothing.  Returns 0, or -1 with a usage error in *f.
- */
-int algorithm_expect(const char *expect, unsigned *bits, struct fault *f);
 
 #endif

@@ -15,9 +15,6 @@ uint64_t clock_ns(void);
 /* The same, in seconds. */
 double clock_seconds(void);
 
-/* For how long the machine has slept since it started, in seconds. */
-double clock_slept(void);
-
 /*
  * For how long this process was stopped (Ctrl-Z, SIGSTOP, a frozen cgroup or
  * machine), in nanoseconds: a wait that should have ended at "due", by

@@ -177,9 +177,6 @@ const char *phase_name(enum phase);
 /* How much of it all is done, 0 to 1, if the total is known. */
 double tally_part(const struct tally *);
 
-/* Where the copy ended, in bytes, if all was copied; else NOWHERE. */
-uint64_t outcome_end(const struct plan *, struct outcome *);
-
 /*
  * How many bytes of the copy are in place from its beginning on, without a gap:
  * to its end, or to the first byte that was not copied.

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "base/status.h"
-
 const struct algorithm algorithms[ALGORITHMS] = {
 	{ HASH_SHA256, "sha256", "SHA256", "SHA2-256", 32 },
 	{ HASH_SHA512, "sha512", "SHA512", "SHA2-512", 64 },
@@ -34,26 +32,4 @@ algorithm_expected(const char *expect)
 {
 	return expect == NULL ? NULL : algorithm_named(expect, strcspn(expect,
 	    ":"));
-}
-
-int
-algorithm_expect(const char *expect, unsigned *bits, struct fault *f)
-{
-	const struct algorithm *a;
-	size_t len, digits;
-
-	if (expect == NULL)
-		return 0;
-	len = strcspn(expect, ":");
-	a = algorithm_expected(expect);
-	if (expect[len] == '\0' || a == NULL)
-		return fault_set(f, STATUS_USAGE, "expect=%s: it takes "
-		    "ALG:HEX, with an algorithm of hash=, or @FILE", expect);
-	digits = strspn(expect + len + 1, "0123456789abcdefABCDEF");
-	if (digits != 2 * a->size || expect[len + 1 + digits] != '\0')
-		return fault_set(f, STATUS_USAGE, "expect=%s: a digest of %s "
-		    "has %zu hexadecimal digits", expect, a->name,
-		    2 * a->size);
-	*bits |= a->bit;
-	return 0;
 }

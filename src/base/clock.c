@@ -21,16 +21,6 @@ clock_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-double
-clock_slept(void)
-{
-	double awake = clock_seconds();
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9 - awake;
-}
-
 uint64_t
 clock_stood(uint64_t due)
 {

@@ -836,6 +836,32 @@ other_form(const struct opts *o, struct fault *f)
 	return -1;
 }
 
+/*
+ * Check the value of expect=, and add its algorithm to *bits.  NULL is valid,
+ * and adds nothing.
+ */
+static int
+opts_expect(const char *expect, unsigned *bits, struct fault *f)
+{
+	const struct algorithm *a;
+	size_t len, digits;
+
+	if (expect == NULL)
+		return 0;
+	len = strcspn(expect, ":");
+	a = algorithm_expected(expect);
+	if (expect[len] == '\0' || a == NULL)
+		return fault_set(f, STATUS_USAGE, "expect=%s: it takes "
+		    "ALG:HEX, with an algorithm of hash=, or @FILE", expect);
+	digits = strspn(expect + len + 1, "0123456789abcdefABCDEF");
+	if (digits != 2 * a->size || expect[len + 1 + digits] != '\0')
+		return fault_set(f, STATUS_USAGE, "expect=%s: a digest of %s "
+		    "has %zu hexadecimal digits", expect, a->name,
+		    2 * a->size);
+	*bits |= a->bit;
+	return 0;
+}
+
 int
 opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 {
@@ -854,5 +880,5 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 	if (o->check != 0 || o->looks)
 		o->output = ".";
 	return sums_expect(o, f) != 0 ? -1 :
-	    algorithm_expect(o->expect, &o->hash, f);
+	    opts_expect(o->expect, &o->hash, f);
 }

@@ -56,15 +56,6 @@ tally_part(const struct tally *t)
 }
 
 uint64_t
-outcome_end(const struct plan *p, struct outcome *out)
-{
-	struct map_totals t = map_totals(&out->map);
-
-	return out->fault.status != 0 || t.untried > 0 ||
-	    (p->counted && t.end < p->length) ? NOWHERE : t.end;
-}
-
-uint64_t
 outcome_in_place(struct outcome *out)
 {
 	struct seg s = { .off = map_totals(&out->map).end };

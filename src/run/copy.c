@@ -385,6 +385,17 @@ run_await(const struct plan *p, const struct signals *s, struct events *ev,
 		run_go_on(p, s, ev, began, out);
 }
 
+/* For how long the machine has slept since it started, in seconds. */
+static double
+machine_slept(void)
+{
+	double awake = clock_seconds();
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9 - awake;
+}
+
 int
 copy_run(const struct plan *p, const struct signals *s, struct events *ev,
     struct outcome *out, struct fault *f)
@@ -392,7 +403,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	/* not on the stack, which may be small */
 	struct reattach *await = p->opts->wait < 0 ? NULL :
 	    malloc(sizeof(*await));
-	double slept = clock_slept();
+	double slept = machine_slept();
 	int failed;
 
 	if (p->opts->wait >= 0 && await == NULL)
@@ -403,7 +414,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	if (failed == 0 && await != NULL)
 		run_await(p, s, ev, await, out);
 	if (failed == 0)
-		out->tally.slept = clock_slept() - slept;
+		out->tally.slept = machine_slept() - slept;
 	if (failed == 0 && !out->abandoned)
 		events_errors(ev, p, &out->map);
 	free(await);

@@ -127,13 +127,23 @@ noted_from(const struct plan *p)
 	return kept ? p->dst_off : p->src_off;
 }
 
+/* Where the copy ended, in bytes, if all was copied; else NOWHERE. */
+static uint64_t
+outputs_end(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t = map_totals(&out->map);
+
+	return out->fault.status != 0 || t.untried > 0 ||
+	    (p->counted && t.end < p->length) ? NOWHERE : t.end;
+}
+
 /* Write the manifest or block map. */
 static int
 write_ranges(struct outputs *outputs, const struct plan *p,
     struct outcome *out, struct fault *f)
 {
 	struct ranges *r = &outputs->ranges;
-	uint64_t end = outcome_end(p, out);
+	uint64_t end = outputs_end(p, out);
 
 	if (!r->notes || end == NOWHERE || !target_holds_copy(out))
 		return 0;
@@ -154,7 +164,7 @@ outputs_finish(struct outputs *r, const struct plan *p, struct outcome *out)
 {
 	struct fault failed;
 
-	if (hash_finish(r->hash, outcome_end(p, out), p->src->packed,
+	if (hash_finish(r->hash, outputs_end(p, out), p->src->packed,
 	    &failed) != 0)
 		out->fault = failed;
 	if (r->ranges.checks)
