@@ -90,6 +90,40 @@ it_reads()
 	    says 'v: [0-9]* reads were answered from the target, [1-9][0-9]* when that was read, 0 with an error' &&
 	    says 'were not asked for, with rescue=ondemand; map shows where' && [[ $(awk '$3 == "+" { n += strtonum($2) } END { print n }' map) -le 262144 ]]
 }
+# A disk that gives zeros after an error, and no further one.  What it has then
+# is held back until a block that was read before is what it was.
+lies()
+{
+	local at
+	for ((at = 20; at < 200; at += 7)); do
+		bad=51200+512
+		rm -f map how
+		stuff && viewing "from=$at zero" rescue=ondemand "$@" && read_all $bad 4 300 end &&
+		    { umount v 2>/dev/null; until_true 60 gone; } || fail "at $at: $(cat err)" || return
+	done
+}
+# view_page N: as it is in the source; 1: it is not, 2: an error
+view_page()
+{
+	dd if=v of=page bs=4096 skip="$1" count=1 iflag=direct status=none 2>/dev/null || return 2
+	cmp -s page <(dd if=src bs=4096 skip="$1" count=1 status=none)
+}
+# The same where the disk has zeros, too, which are believed: then it lies.
+lies_late()
+{
+	local from=99999 n
+	bad=51200+512
+	for n in 1 2; do
+		rm -f map how
+		stuff && dd if=/dev/zero of=src bs=4096 seek=100 count=8 conv=notrunc status=none &&
+		    FAULT_LOG_ALL=1 viewing "from=$from zero" rescue=ondemand thr=1 && view_page 20 && ! view_page 12 &&
+		    view_page 100 && from=$(($(awk '$1 == "read" && $3 == $4' faults | wc -l) + 1)) && { view_page 60; (($? != 1)); } ||
+		    fail "run $n, from read $from: $(cat err)" || return
+		umount v 2>/dev/null
+		until_true 60 gone
+	done
+	says 'zeros, as there are now where it had something else'
+}
 whole()
 {
 	bad=$none
@@ -113,6 +147,26 @@ stopped()
 	began=${EPOCHREALTIME/./}
 	kill -TERM "$(pid)" && until_true 20 gone && began=$((${EPOCHREALTIME/./} - began)) && wait $! && ended signal 15 &&
 	    [[ ! -e v ]] && ((began < 2000000)) && honest 0 0 $((8 << 20)) || fail "$began us; $(cat err reads how)"
+}
+# A reader that waits for a read that does not return can be killed.
+given_up()
+{
+	local reader
+	bad=$none
+	stuff && viewing "at=1048576+ until=$PWD/go" rescue=ondemand thr=4 || return
+	dd if=v of=page bs=4096 skip=300 count=1 status=none &
+	reader=$!
+	until_true 10 grep -q '^waits' faults && kill -9 $reader && until_true 5 dead $reader && touch go &&
+	    view_page 20 && umount v && over 100
+}
+dead()
+{
+	! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status"
+}
+vanished()
+{
+	bad=$some
+	stuff && viewing "from=40 fail=ENODEV" rescue=ondemand && read_all $bad 4 200 end && over 69 && honest
 }
 killed()
 {
@@ -170,9 +224,13 @@ done
 it "... backwards" asked rescue=ondemand,reverse
 it "... and nothing else" it_reads
 it "... and each bad block once" once
+it "... and no zeros of a disk that lies" lies
+it "... nor such as begin when its zeros are believed" lies_late
 it "is complete when all was asked for" whole
 it "reads first what is asked for" waits
 it "ends at once when told to, with readers inside" stopped
+it "ends when the disk goes away" vanished
+it "lets a reader go that is killed" given_up
 it "clears what a killed run has left" killed
 it "says that somebody still has it open" in_use
 needs can_loop 'command -v mkfs.ext4' -- "no loop devices, or no mkfs.ext4"

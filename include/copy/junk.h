@@ -80,6 +80,18 @@ bool junk_last(struct worker *, struct io *);
 size_t junk_doubted(struct job *, struct seg held[JUNK_HELD]);
 
 /*
+ * Whether some of a range is held because of errors, and then have it confirmed
+ * at the next read, or by junk_settle.  Any thread.
+ */
+bool junk_doubts(struct job *, uint64_t off, uint64_t len);
+
+/*
+ * For a worker that has nothing to read: the same for all that is held, if
+ * somebody waits for it.  Returns what junk_feel does.
+ */
+bool junk_settle(struct worker *, struct io *);
+
+/*
  * Give what was not confirmed the status that it had before.  For the lead.
  */
 void junk_forgive(struct job *);

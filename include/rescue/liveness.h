@@ -52,6 +52,9 @@ size_t liveness_mark(struct worker *);
 void liveness_feel(struct worker *, struct io *, uint64_t off,
     enum seg_status was, size_t mark);
 
+/* The source is gone, as somebody else has found out.  Any thread. */
+void liveness_gone(struct job *);
+
 /*
  * For the lead, once no worker reads: check once more if the last reads have
  * failed.  If the source is gone, that is the fault of the copy, unless there

@@ -340,6 +340,39 @@ junk_last(struct worker *w, struct io *io)
 	return false;
 }
 
+bool
+junk_doubts(struct job *job, uint64_t off, uint64_t len)
+{
+	struct junk *j = &job->junk;
+	bool some = false;
+	size_t i;
+
+	pthread_mutex_lock(&j->lock);
+	for (i = 0; i < j->helds && j->errors > 0 && !some; i++)
+		some = j->held[i].seg.off < off + len &&
+		    off < j->held[i].seg.off + j->held[i].seg.len;
+	j->due = j->due || some;
+	pthread_mutex_unlock(&j->lock);
+	return some;
+}
+
+bool
+junk_settle(struct worker *w, struct io *io)
+{
+	struct junk *j = &w->job->junk;
+	bool due, right;
+
+	pthread_mutex_lock(&j->lock);
+	due = j->due;
+	pthread_mutex_unlock(&j->lock);
+	if (!due)
+		return true;
+	pthread_mutex_lock(&j->look);
+	right = junk_last(w, io);
+	pthread_mutex_unlock(&j->look);
+	return right;
+}
+
 size_t
 junk_doubted(struct job *job, struct seg held[JUNK_HELD])
 {

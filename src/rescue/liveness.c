@@ -237,6 +237,16 @@ liveness_lost(struct worker *w)
 }
 
 void
+liveness_gone(struct job *job)
+{
+	struct liveness *l = &job->rescue->liveness;
+
+	pthread_mutex_lock(&l->look);
+	l->lost = true;
+	pthread_mutex_unlock(&l->look);
+}
+
+void
 liveness_feel(struct worker *w, struct io *io, uint64_t off,
     enum seg_status was, size_t mark)
 {
@@ -247,9 +257,7 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 		io->status = 0;
 	}
 	if (!junk_feel(w, io, was)) {
-		pthread_mutex_lock(&l->look);
-		l->lost = true;
-		pthread_mutex_unlock(&l->look);
+		liveness_gone(w->job);
 		return;
 	}
 	if (io->done > 0)

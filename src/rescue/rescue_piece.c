@@ -133,6 +133,31 @@ piece_taken(struct job *job, struct hold *h)
 	}
 }
 
+void
+rescue_tell(struct rescue *r)
+{
+	if (r->reader >= 0 && (r->gaps.asks > 0 || r->asked_all))
+		eventfd_write(r->reader, 1);
+}
+
+/*
+ * With nothing to read: have confirmed what a reader waits for.  Returns false
+ * if it is junk.
+ */
+static bool
+piece_confirm(struct worker *w)
+{
+	struct io io = { .op = OP_READ };
+
+	if (junk_settle(w, &io)) {
+		rescue_tell(w->job->rescue);
+		return true;
+	}
+	liveness_gone(w->job);
+	transfer_fail_read(w, &io);
+	return false;
+}
+
 /*
  * Take the next piece, alone unless all is calm; false if there is none, or
  * *again: none yet.
@@ -165,7 +190,7 @@ piece_take(struct worker *w, struct hold *h, bool *again)
 		return true;
 	}
 	exclusive_leave(&r->exclusive, h->ticket);
-	*again = next == GAPS_WAIT;
+	*again = next == GAPS_WAIT && piece_confirm(w);
 	if (*again)
 		gaps_rest(&r->gaps);
 	return false;
@@ -311,13 +336,6 @@ piece_fail(struct worker *w, const struct io *io)
 		transfer_fail_read(w, io);
 	else
 		transfer_fail_short(w, io->off + io->done);
-}
-
-void
-rescue_tell(struct rescue *r)
-{
-	if (r->reader >= 0 && (r->gaps.asks > 0 || r->asked_all))
-		eventfd_write(r->reader, 1);
 }
 
 static bool

@@ -8,7 +8,8 @@
  * that were put aside are looked at again.
  *
  * Nothing is answered but what the map calls finished, which it is only once it
- * was written; the page cache of the target is told not to read ahead, because
+ * was written, and nothing that a disk may have made up after an error
+ * (junk.c); the page cache of the target is told not to read ahead, because
  * what lies beside it is old.
  *
  * Once the run is being stopped, or has read all it will, what is unread is an
@@ -82,6 +83,7 @@ static const struct library library = {
 
 enum {
 	STACKED = 16,		/* dead mounts on each other, at most */
+	MOMENT = 100,		/* ms */
 };
 
 static const double lasting = 86400;	/* s: what is answered stays true */
@@ -111,7 +113,7 @@ struct viewer {
 	atomic_bool	 quit;		/* the thread must end */
 	atomic_bool	 over;		/* nothing more will be read */
 	atomic_uint_fast64_t there, read, failed, waiting, at;
-	bool		 used;
+	atomic_bool	 used;
 };
 
 /* --- answers -------------------------------------------------------------- */
@@ -178,6 +180,8 @@ viewer_answer(struct viewer *v, const struct request *r, bool late)
 {
 	enum viewer_state state = viewer_state(&v->job->map, r->off, r->len);
 
+	if (state == STATE_THERE && junk_doubts(v->job, r->off, r->len))
+		state = STATE_UNREAD;
 	if (state == STATE_THERE) {
 		if (viewer_send(v, r->req, r->off, r->len))
 			(late ? &v->read : &v->there)[0]++;
@@ -322,7 +326,8 @@ viewer_thread(void *arg)
 	eventfd_t n;
 
 	while (!v->quit) {
-		if (poll(p, 3, -1) < 0)
+		/* nobody tells when what was in doubt is confirmed */
+		if (poll(p, 3, v->first != NULL ? MOMENT : -1) < 0)
 			continue;
 		if (p[1].revents != 0)
 			eventfd_read(v->wake, &n);

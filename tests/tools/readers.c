@@ -75,7 +75,8 @@ judge(const char *how, uint64_t off, uint64_t len, ssize_t n,
 		wrong++;
 	} else if (n == (ssize_t)want && !lost) {
 		good++;
-	} else if (ends && (ended || !lost)) {
+	} else if (ends && (ended || !lost || (n < 0 && (error == ENOTCONN ||
+	    error == ECONNABORTED)))) {
 		ended = true;
 		failed++;
 	} else if (lost && (n < 0 ? error == EIO || error == EFAULT :
