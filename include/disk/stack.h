@@ -131,4 +131,11 @@ struct dm_piece {		/* bytes */
 int dm_pieces(dev_t node, struct dm_piece *, size_t room, size_t *n,
     bool *striped);
 
+/*
+ * Get where the encrypted bytes of a device lie that consists of one crypt
+ * target, each sector in its place.  Returns 0 or an errno value: ENOTSUP for
+ * any other.
+ */
+int dm_crypt(dev_t node, struct dm_piece *);
+
 #endif

@@ -5,8 +5,8 @@
  * on the disks of its file system.
  *
  * The tables of dm are read by the ioctls of its control node; see
- * linux/dm-ioctl.h and the kernel's admin-guide/device-mapper/linear.rst and
- * striped.rst.
+ * linux/dm-ioctl.h and the kernel's admin-guide/device-mapper/linear.rst,
+ * striped.rst and dm-crypt.rst.
  */
 #include "disk/stack.h"
 
@@ -50,6 +50,7 @@ struct pieces {			/* where those found go */
 	struct dm_piece	*at;
 	size_t		 room, n;
 	bool		 striped;	/* some of striped targets */
+	bool		 crypt;		/* of crypt targets, and no others */
 };
 
 /* Parse "8:17 2048": the device, and the sector on it. */
@@ -103,6 +104,45 @@ add_stripes(struct pieces *p, const struct dm_target_spec *spec, char *text)
 	return err;
 }
 
+/*
+ * Whether these options of a crypt target, "2 allow_discards sector_size:4096",
+ * leave each sector where it is, with nothing beside it.
+ */
+static bool
+crypt_in_place(char *text)
+{
+	static const char *const fine[] = { "allow_discards",
+		"same_cpu_crypt", "submit_from_crypt_cpus", "high_priority",
+		"no_read_workqueue", "no_write_workqueue", "iv_large_sectors",
+		"sector_size:512", "sector_size:1024", "sector_size:2048",
+		"sector_size:4096" };
+	const char *word = strsep(&text, " ");
+	size_t i = 0;
+
+	while (i < sizeof(fine) / sizeof(*fine) &&
+	    (word = strsep(&text, " ")) != NULL)
+		for (i = 0; i < sizeof(fine) / sizeof(*fine); i++)
+			if (strcmp(word, fine[i]) == 0)
+				break;
+	return word == NULL;
+}
+
+/* "aes-xts-plain64 KEY 0 8:17 32768": cipher, key, first IV, and the place. */
+static int
+add_crypt(struct pieces *p, const struct dm_target_spec *spec, char *text)
+{
+	int i, err;
+
+	for (i = 0; i < 3 && text != NULL; i++)
+		(void)strsep(&text, " ");
+	err = text == NULL ? EBADMSG : dm_add_piece(p, spec, 1, &text);
+	if (err != 0)
+		return err;
+	if (*text == '\0')
+		return 0;
+	return *text++ != ' ' ? EBADMSG : crypt_in_place(text) ? 0 : ENOTSUP;
+}
+
 /* Read one target of the answer, at byte "at". */
 static int
 read_target(char *answer, size_t at, size_t end, struct pieces *p,
@@ -115,6 +155,10 @@ read_target(char *answer, size_t at, size_t end, struct pieces *p,
 		return EBADMSG;
 	memcpy(&spec, answer + at, sizeof(spec));
 	*next = spec.next;
+	if (p->crypt)
+		return strncmp(spec.target_type, "crypt",
+		    sizeof(spec.target_type)) == 0 ?
+		    add_crypt(p, &spec, text) : ENOTSUP;
 	if (strncmp(spec.target_type, "linear", sizeof(spec.target_type)) == 0)
 		return add_linear(p, &spec, text);
 	if (strncmp(spec.target_type, "striped", sizeof(spec.target_type)) != 0)
@@ -130,7 +174,7 @@ read_target(char *answer, size_t at, size_t end, struct pieces *p,
 static int
 dm_table_read(dev_t node, struct dm_ioctl *io)
 {
-	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC), err;
+	int fd = open("/dev/mapper/control", O_RDONLY | O_CLOEXEC), err;
 
 	if (fd < 0)
 		return errno;
@@ -146,11 +190,9 @@ dm_table_read(dev_t node, struct dm_ioctl *io)
 	return err;
 }
 
-int
-dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n,
-    bool *striped)
+static int
+dm_read(dev_t node, struct pieces *p)
 {
-	struct pieces p = { .at = piece, .room = room };
 	struct dm_ioctl *io = calloc(1, ANSWER);
 	int err = io == NULL ? ENOMEM : dm_table_read(node, io);
 	size_t at, next = 0;
@@ -158,14 +200,33 @@ dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n,
 
 	for (i = 0; err == 0 && i < io->target_count; i++) {
 		at = io->data_start + next;	/* offsets count from there */
-		err = read_target((char *)io, at, ANSWER - 1, &p, &next);
+		err = read_target((char *)io, at, ANSWER - 1, p, &next);
 	}
 	if (io != NULL)
 		explicit_bzero(io, ANSWER);
 	free(io);
+	return err;
+}
+
+int
+dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n,
+    bool *striped)
+{
+	struct pieces p = { .at = piece, .room = room };
+	int err = dm_read(node, &p);
+
 	*n = p.n;
 	*striped = p.striped;
 	return err;
+}
+
+int
+dm_crypt(dev_t node, struct dm_piece *piece)
+{
+	struct pieces p = { .at = piece, .room = 1, .crypt = true };
+	int err = dm_read(node, &p);
+
+	return err == 0 && (p.n == 0 || piece->start != 0) ? ENOTSUP : err;
 }
 
 /* Also if that cannot be asked. */

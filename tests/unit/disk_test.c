@@ -376,6 +376,48 @@ has_pieces(void **state)
 	assert_int_equal(world_node("/dev/mapper/control")->fd, -1);
 }
 
+/* Where a crypt target lies, if each sector is in its place. */
+static void
+has_crypt(void **state)
+{
+	static const char *const others[] = { "0 10 linear 8:0 0",
+		"0 10 crypt a k 0 8:16 0\n10 10 linear 8:0 0", "",
+		"8 10 crypt a k 0 8:16 0", "0 10 crypt a k 0 8:16 0 1 new",
+		"0 10 crypt a k 0 8:16 0 2 allow_discards integrity:28:aead",
+		"0 10 crypt a k 0 8:16 0 1 sector_size:8192" };
+	static const char *const wrong[] = { "0 10 crypt a", "0 10 crypt a k",
+		"0 10 crypt a k 0", "0 10 crypt a k 0 sdb 0",
+		"0 10 crypt a k 0 8:16", "0 10 crypt a k 0 8:16 8x",
+		"0 10 crypt a k 0 8:16 99999999999999999999" };
+	static const char *const good[] = { "", " 0",
+		" 2 sector_size:4096 iv_large_sectors", " 1 allow_discards" };
+	const dev_t dm = makedev(253, 300);
+	struct dm_piece piece;
+	char text[128];
+	size_t i;
+
+	(void)state;
+	add_node("mapper/control", makedev(10, 236), 0);
+	world.table = text;
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		snprintf(text, sizeof(text), "0 10 crypt aes-xts-plain64 "
+		    ":64:logon:x:y-d0 7 8:16 2048%s", good[i]);
+		assert_int_equal(dm_crypt(dm, &piece), 0);
+		assert_int_equal(piece.node, SDB);
+		assert_int_equal(piece.start, 0);
+		assert_int_equal(piece.length, 10 * 512);
+		assert_int_equal(piece.off, 2048 * 512);
+	}
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		world.table = others[i];
+		assert_int_not_equal(dm_crypt(dm, &piece), 0);
+	}
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		world.table = wrong[i];
+		assert_int_equal(dm_crypt(dm, &piece), EBADMSG);
+	}
+}
+
 static void
 is_zoned(void **state)
 {
@@ -677,6 +719,7 @@ main(void)
 		WORLD(has_partitions),
 		WORLD(has_holders),
 		WORLD(has_pieces),
+		WORLD(has_crypt),
 		WORLD(is_zoned),
 		WORLD(limits_its_zones),
 		WORLD(is_found_again),
