@@ -41,7 +41,7 @@ it "reads $manifests manifests that almost are, and what it takes it writes the 
     fuzz manifest $manifests 8
 it "reads $systems file systems that are spoilt, and what it says of them is sound" \
     fuzz fsmap $systems 60
-for kind in ${LONG:+ext xfs btrfs ntfs fat exfat swap lvm md}; do
+for kind in ${LONG:+ext xfs btrfs ntfs fat exfat swap lvm md luks}; do
 	it "... so many of $kind alone" fuzz fsmap $systems 60 "$kind"
 done
 it "reads $bmaps block maps that almost are, and what it takes lies within the image" \

@@ -6,7 +6,7 @@
  * mounted or written.  Every number is checked before use, and what cannot be
  * read counts as used.  Supported: ext2/3/4, XFS, btrfs, NTFS, FAT12/16/32,
  * exFAT, swap; and what has volumes with file systems of their own: LVM2,
- * md RAID1.
+ * md RAID1.  Of LUKS the header is.
  */
 #ifndef PARDD_FSMAP_H
 #define PARDD_FSMAP_H
@@ -69,6 +69,8 @@ struct fs_volume {		/* may have a file system */
 	uint64_t length;	/* bytes */
 };
 
+enum { FS_UUID = 32 };		/* characters */
+
 struct fs_map {
 	char	 type[20];	/* as blkid(8) has it; vfat: any FAT; or "" */
 	char	 label[128];	/* as it is on the disk, or "" */
@@ -83,6 +85,9 @@ struct fs_map {
 	struct fs_extents meta;	/* as requested by FS_META, FS_DEEP */
 	struct fs_volume *volume;	/* what lies in it, of several */
 	size_t	 volumes;
+	/* The UUID, without dashes, of what is encrypted; or "". */
+	char	 container[FS_UUID + 1];
+	uint64_t payload;	/* that does not begin before */
 	uint32_t stamp;		/* differs when these have changed */
 	uint64_t end;		/* first byte behind it; 0: not known */
 	uint64_t used, free_bytes;	/* add up to the length of the

@@ -123,6 +123,7 @@ static const struct kind {
 	{ "swsuspend", fs_read_swap, NULL },
 	{ "LVM2_member", fs_read_lvm, NULL },
 	{ "linux_raid_member", fs_read_md, NULL },
+	{ "crypto_LUKS", fs_read_luks, NULL },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };

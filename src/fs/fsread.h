@@ -142,6 +142,7 @@ bool fs_read_fat(struct fs_io *);
 bool fs_read_exfat(struct fs_io *);
 bool fs_read_lvm(struct fs_io *);
 bool fs_read_md(struct fs_io *);
+bool fs_read_luks(struct fs_io *);
 
 /* Room for names, which fs_names_free frees; false: no memory. */
 bool fs_names_open(struct fs_io *, struct fs_names *);

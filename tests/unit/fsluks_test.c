@@ -1,0 +1,104 @@
+/*
+ * Headers of LUKS: by which name a mapping of it is known.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "fsimage.h"
+
+enum { SIZE = 64 << 10, UUID_AT = 168 };
+
+static unsigned char disk[SIZE];
+
+/* A number, the highest byte first. */
+static void
+set(size_t at, int bytes, uint64_t v)
+{
+	while (bytes-- > 0) {
+		disk[at + (size_t)bytes] = (unsigned char)v;
+		v >>= 8;
+	}
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	memset(disk, 0, sizeof(disk));
+	image_begin("crypto_LUKS", disk, sizeof(disk));
+	memcpy(disk, "LUKS\xba\xbe", 6);
+	set(6, 2, 2);
+	set(8, 8, 16 << 10);
+	memcpy(disk + 24, "home", 4);
+	memcpy(disk + UUID_AT, "01234567-89ab-cdef-0123-456789abcdef", 36);
+	return 0;
+}
+
+static void
+knows_its_name(void **state)
+{
+	uint32_t stamp;
+
+	(void)state;
+	assert_int_equal(image_read(FS_META), FS_UNKNOWN);
+	assert_string_equal(map.type, "crypto_LUKS");
+	assert_string_equal(map.label, "home");
+	assert_string_equal(map.container, "0123456789abcdef0123456789abcdef");
+	assert_int_equal(map.payload, 32 << 10);
+	assert_int_equal(map.free.n, 0);
+	assert_int_equal(map.meta.n, 1);
+	assert_int_equal(map.meta.at->len, 32 << 10);
+	stamp = map.stamp;
+	disk[4095] = 1;
+	assert_int_equal(image_read(0), FS_UNKNOWN);
+	assert_int_not_equal(map.stamp, stamp);
+	set(6, 2, 1);
+	set(104, 4, 16);
+	assert_int_equal(image_read(0), FS_UNKNOWN);
+	assert_string_equal(map.container, "0123456789abcdef0123456789abcdef");
+	assert_string_equal(map.label, "");
+	assert_int_equal(map.payload, 16 * 512);
+	set(104, 4, 0);				/* its header is not left out */
+	assert_int_equal(image_read(0), FS_UNKNOWN);
+	assert_int_equal(map.payload, 4096);
+}
+
+static void
+knows_no_other(void **state)
+{
+	static const struct { size_t at; int bytes; uint64_t v; } wrong[] = {
+		{ 6, 2, 0 }, { 6, 2, 3 }, { 8, 8, SIZE }, { 8, 8, UINT64_MAX },
+		{ UUID_AT, 1, 0 }, { UUID_AT, 1, 'g' }, { UUID_AT + 8, 1, '0' },
+		{ UUID_AT + 35, 1, 0 }, { UUID_AT + 36, 1, '0' },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(wrong); i++) {
+		set_up(NULL);
+		set(wrong[i].at, wrong[i].bytes, wrong[i].v);
+		assert_int_equal(image_read(0), FS_UNKNOWN);
+		assert_string_equal(map.container, "");
+	}
+	set_up(NULL);
+	disk[5] = 0;
+	assert_int_equal(image_read(0), FS_DAMAGED);
+	set_up(NULL);
+	src.length = 4095;
+	assert_int_not_equal(image_read(0), FS_CLEAN);
+	assert_string_equal(map.container, "");
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
+	const struct CMUnitTest tests[] = {
+		TEST(knows_its_name),
+		TEST(knows_no_other),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
