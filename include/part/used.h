@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/fault.h"
 #include "digest/bmap.h"
@@ -32,6 +33,8 @@ struct used_fs {		/* a partition, the whole source, or what lies
 				 * one's place in the list, before it; or 0 */
 	struct fs_piece *piece;	/* where it lies there */
 	size_t	 pieces;
+	dev_t	 mapper;	/* what lies there is encrypted, and this device
+				 * shows what it is; or 0 */
 	uint64_t used, free;	/* bytes, by its own account */
 	enum fs_state state;
 	enum treated treated;
@@ -51,6 +54,7 @@ struct used {
 	struct used_list meta;	/* used=meta: read first */
 	uint64_t bytes_free;	/* sum of "free" */
 	size_t	 frees;		/* file systems with free ranges */
+	bool	 opened;	/* some of it lies in open containers */
 	bool	 spare;		/* some of it belongs to no volume */
 	uint64_t length;	/* bytes examined */
 	uint64_t stamp;		/* differs when volumes have changed */

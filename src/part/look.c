@@ -12,6 +12,7 @@
 #include <sys/param.h>
 
 #include "base/number.h"
+#include "disk/disk.h"
 
 enum {
 	ROOM = 256 << 10,	/* bytes per read, at most */
@@ -51,6 +52,16 @@ look_open(struct look *l, const struct plan *p, unsigned how,
 	return err;
 }
 
+static void
+look_close_plain(struct look *l)
+{
+	if (l->mapper == 0)
+		return;
+	lane_detach(&l->decrypted);
+	endpoint_close(&l->plain);
+	l->mapper = 0;
+}
+
 void
 look_close(struct look *l)
 {
@@ -59,6 +70,7 @@ look_close(struct look *l)
 		lane_detach(&l->there);
 		endpoint_close(&l->reader);
 	}
+	look_close_plain(l);
 	free(l->buf);
 }
 
@@ -97,6 +109,26 @@ lane_for(struct look *l, bool there, uint64_t *unit)
 	return there ? &l->there : &l->lane;
 }
 
+/* Read the first *n of "part" bytes, at a place of a lane. */
+static int
+look_by(struct look *l, struct lane *lane, uint64_t unit, uint64_t at,
+    unsigned char *to, uint64_t part, size_t *n)
+{
+	struct io io = { .op = OP_READ, .buf = l->buf, .careful = true };
+	size_t before = (size_t)(lane_place(lane, at) % unit);
+
+	io.off = at - before;
+	io.len = (size_t)MIN(round_up(before + part, unit), ROOM);
+	lane_transfer(lane, &io);
+	if (io.err != 0)
+		return io.err;
+	if (io.done <= before)
+		return EIO;
+	*n = (size_t)MIN(io.done - before, part);
+	memcpy(to, l->buf + before, *n);
+	return 0;
+}
+
 int
 look_read(void *arg, uint64_t off, void *buf, size_t len)
 {
@@ -104,30 +136,59 @@ look_read(void *arg, uint64_t off, void *buf, size_t len)
 	unsigned char *to = buf;
 	enum seg_status status;
 	struct lane *lane;
-	uint64_t unit, at, place, part;
-	size_t before, n;
+	uint64_t unit, at, part;
+	size_t n = 0;
+	int err = 0;
 
-	for (; len > 0; len -= n, off += n, to += n) {
-		struct io io = { .op = OP_READ, .buf = l->buf,
-			.careful = true };
-
+	for (; len > 0 && err == 0; len -= n, off += n, to += n) {
 		at = l->base + off - l->p->src_off;
 		part = len;
 		status = look_alike(l, at, &part);
 		if (loss_is(status))
 			return EIO;
 		lane = lane_for(l, l->target && status == FINISHED, &unit);
-		place = lane_place(lane, at);
-		before = (size_t)(place % unit);
-		io.off = at - before;
-		io.len = (size_t)MIN(round_up(before + part, unit), ROOM);
-		lane_transfer(lane, &io);
-		if (io.err != 0)
-			return io.err;
-		if (io.done <= before)
-			return EIO;
-		n = (size_t)MIN(io.done - before, part);
-		memcpy(to, l->buf + before, n);
+		err = look_by(l, lane, unit, at, to, part, &n);
 	}
+	return err;
+}
+
+/* Open an open container, by the device that shows what it contains. */
+static int
+look_open_plain(struct look *l, dev_t mapper)
+{
+	struct end_spec spec = l->p->src->spec;
+	char path[300];
+	struct fault f;
+	struct disk d;
+
+	if (l->mapper == mapper)
+		return 0;
+	look_close_plain(l);
+	spec.flags = 0;
+	spec.bitmap = spec.since = NULL;
+	if (!disk_place(mapper, &d) ||
+	    !disk_path(mapper, d.name, path, sizeof(path)) ||
+	    endpoint_open_again(&l->plain, &spec, path, &f) != 0)
+		return EIO;
+	if (lane_attach(&l->decrypted, &l->plain, 0, -1) != 0) {
+		endpoint_close(&l->plain);
+		return EIO;
+	}
+	l->mapper = mapper;
 	return 0;
+}
+
+int
+look_read_plain(struct look *l, dev_t mapper, uint64_t off, uint64_t place,
+    void *buf, size_t len)
+{
+	int err = look_lost(l, place - l->p->src_off, len) ? EIO :
+	    look_open_plain(l, mapper);
+	unsigned char *to = buf;
+	size_t n = 0;
+
+	for (; len > 0 && err == 0; len -= n, off += n, to += n)
+		err = look_by(l, &l->decrypted, MAX(l->plain.geo.block,
+		    (uint32_t)SECTOR), off, to, len, &n);
+	return err;
 }

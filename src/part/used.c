@@ -272,6 +272,7 @@ used_make(struct used *u, struct plan *p, const struct bmap *m,
 	u->leaves = (p->opts->used & USED_ONLY) != 0;
 	u->clears = u->leaves && used_clears(p);
 	u->length = p->length;
+	p->opened = u->opened;
 	p->omitted = u->leaves ? used_omits(u, p) : 0;
 	if (p->opts->looks)
 		p->length = 0;

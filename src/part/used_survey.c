@@ -218,9 +218,9 @@ used_convinced(struct used_fs *fs, const struct fs_map *m,
 {
 	used_take_account(fs, m);
 	if (m->state == FS_UNKNOWN && m->type[0] == '\0')
-		return used_whole(fs, strcmp(v->type, "crypto_LUKS") == 0 ||
-		    strcmp(v->type, "BitLocker") == 0 ? "it is encrypted, and "
-		    "stays so" : "its free space is not known");
+		return used_whole(fs, strcmp(v->type, "BitLocker") == 0 ?
+		    "it is encrypted, and stays so" :
+		    "its free space is not known");
 	if (m->state != FS_CLEAN)
 		return used_whole(fs, "%s", m->reason);
 	if (m->volumes == 1 && m->volume->n == 1 &&
@@ -324,10 +324,24 @@ used_take_free(struct used *u, const struct plan *p, const struct used_fs *fs,
 	return err;
 }
 
+/* Look into a container that is open; *mapper shows its contents. */
+static bool
+used_opened(struct used_fs *fs, struct look *l, struct fs_map *m, dev_t *mapper)
+{
+	char why[IDLE_WHY];
+	bool is = used_open(l, m, mapper, why) == 0;
+
+	if (!is) {
+		used_take_account(fs, m);
+		used_whole(fs, "%s", why);
+	}
+	return is;
+}
+
 /* Whether its free ranges are proven, and may be left out. */
 static bool
 used_proven(struct used_fs *fs, const struct used *u, struct look *l,
-    struct fs_map *m, int *err)
+    struct fs_map *m, dev_t *mapper, int *err)
 {
 	struct fs_source source = { .read = used_read, .arg = l,
 		.length = fs->length };
@@ -340,14 +354,16 @@ used_proven(struct used_fs *fs, const struct used *u, struct look *l,
 		return false;
 	*err = fs_map_read(strcmp(v.first, "linux_raid_member") == 0 ?
 	    v.first : v.type, &source, l->how, m);
-	return *err == 0 && used_convinced(fs, m, &v) == 0 &&
+	return *err == 0 && (strcmp(m->type, "crypto_LUKS") != 0 ||
+	    used_opened(fs, l, m, mapper)) && used_convinced(fs, m, &v) == 0 &&
 	    used_undivided(fs, l) == 0 && used_uncovered(fs, l, m) == 0 &&
 	    (fs->within > 0 || used_idle(fs, l->p->src) == 0);
 }
 
 /* Whether it can at least show what to read first; this need not be true. */
 static bool
-used_guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
+used_guessed(struct used_fs *fs, struct look *l, struct fs_map *m,
+    dev_t *mapper, int *err)
 {
 	struct fs_source source = { .read = used_read, .arg = l,
 		.length = fs->length };
@@ -361,6 +377,9 @@ used_guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 	*err = fs_map_read("", &source, l->how, m);
 	if (*err != 0)
 		return false;
+	if (strcmp(m->type, "crypto_LUKS") == 0 &&
+	    !used_opened(fs, l, m, mapper))
+		return true;		/* its keys come first */
 	used_take_account(fs, m);
 	fs->treated = TREATED_ORDERED;
 	if (m->state == FS_UNKNOWN)
@@ -374,16 +393,21 @@ used_judge(struct used *u, size_t i, struct look *l)
 {
 	struct used_fs *fs = &u->fs[i];
 	struct fs_map m = { .type = "" };
+	size_t n = u->n;
+	dev_t mapper = 0;
 	int err = 0;
 
 	l->u = u;
 	l->fs = fs;
-	if ((l->how & FS_ORDER) != 0 ? used_guessed(fs, l, &m, &err) :
-	    used_proven(fs, u, l, &m, &err)) {
+	if ((l->how & FS_ORDER) != 0 ? used_guessed(fs, l, &m, &mapper, &err) :
+	    used_proven(fs, u, l, &m, &mapper, &err)) {
 		err = used_take_free(u, l->p, fs, &m);
 		u->stamp = u->stamp * 31 + m.stamp;
 		if (err == 0)
 			err = used_add_volumes(u, i, &m);
+		if (u->n > n)
+			u->fs[i + 1].mapper = mapper;
+		u->opened |= u->n > n && mapper != 0;
 	}
 	fs_map_free(&m);
 	return err;

@@ -38,6 +38,9 @@ struct look {
 	bool		 target;	/* that can be read: */
 	struct endpoint	 reader;
 	struct lane	 there;
+	dev_t		 mapper;	/* an open container that is read, */
+	struct endpoint	 plain;		/* or 0 */
+	struct lane	 decrypted;
 };
 
 /*
@@ -54,6 +57,13 @@ void look_close(struct look *);
  */
 int look_read(void *arg, uint64_t off, void *buf, size_t len);
 
+/*
+ * The same for bytes at off of an open container, by the device that shows what
+ * it contains; they are encrypted at "place" of the source.
+ */
+int look_read_plain(struct look *, dev_t mapper, uint64_t off, uint64_t place,
+    void *buf, size_t len);
+
 /* Whether some of the source could not be read. */
 bool look_lost(const struct look *, uint64_t off, uint64_t len);
 
@@ -61,7 +71,10 @@ bool look_lost(const struct look *, uint64_t off, uint64_t len);
  * What lies in pieces.
  */
 
-enum { LEVELS_MOST = 6 };	/* of volumes in volumes */
+enum {
+	LEVELS_MOST = 6,	/* of volumes in volumes */
+	IDLE_WHY = 160,		/* bytes */
+};
 
 /* Add a partition, or a volume.  Returns 0 or ENOMEM. */
 int used_add(struct used *, unsigned partition, uint64_t off, uint64_t length);
@@ -71,6 +84,13 @@ int used_add(struct used *, unsigned partition, uint64_t off, uint64_t length);
  * an errno value.
  */
 int used_add_volumes(struct used *, size_t within, struct fs_map *);
+
+/*
+ * Find the open mapping of ->fs, a container: then it has one volume, which is
+ * read by the device *mapper.  Returns 0, or -1 with the reason in "why"
+ * (IDLE_WHY bytes).
+ */
+int used_open(struct look *, struct fs_map *, dev_t *mapper, char *why);
 
 /*
  * Where a byte lies on the source; *len becomes what lies there as a piece, at
@@ -125,8 +145,6 @@ const struct seg *used_list_uncovered(const struct used_list *,
 /*
  * Whether part of a source may be written to while it is copied.
  */
-
-enum { IDLE_WHY = 160 };	/* bytes */
 
 /*
  * Find out who uses the bytes from "from" to "to"; "partition" means that they

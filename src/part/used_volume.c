@@ -1,16 +1,25 @@
 /*
  * Volumes: what lies in a partition, perhaps in pieces and several deep.  Their
- * bytes are read where they lie on the source.
+ * bytes are read where they lie on the source, those of an encrypted container
+ * by its open mapping: what lies where is the same in both.
  */
 #include "used_survey.h"
 
 #include <bsd/string.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
 #include <unistd.h>
+
+#include "base/number.h"
+#include "disk/disk.h"
+#include "disk/stack.h"
+#include "disk/sysfs.h"
 
 enum {
 	EDGE = 512 << 10,	/* bytes at both ends that may have
@@ -35,17 +44,27 @@ piece_at(const struct used_fs *fs, uint64_t off)
 	return &fs->piece[lo];
 }
 
+/* From *fs up to what it is read by: the source, or an open container. */
+static uint64_t
+volume_up(const struct used *u, const struct used_fs **fs, uint64_t off,
+    uint64_t *len, bool plain)
+{
+	const struct fs_piece *p;
+
+	while ((*fs)->within > 0 && !(plain && (*fs)->mapper != 0)) {
+		p = piece_at(*fs, off);
+		*len = MIN(*len, p->at + p->len - off);
+		off = off - p->at + p->off;
+		*fs = &u->fs[(*fs)->within - 1];
+	}
+	return (*fs)->within > 0 ? off : (*fs)->off + off;
+}
+
 uint64_t
 used_place(const struct used *u, const struct used_fs *fs, uint64_t off,
     uint64_t *len)
 {
-	for (; fs->within > 0; fs = &u->fs[fs->within - 1]) {
-		const struct fs_piece *p = piece_at(fs, off);
-
-		*len = MIN(*len, p->at + p->len - off);
-		off = off - p->at + p->off;
-	}
-	return fs->off + off;
+	return volume_up(u, &fs, off, len, false);
 }
 
 bool
@@ -69,15 +88,19 @@ int
 used_read(void *arg, uint64_t off, void *buf, size_t len)
 {
 	struct look *l = arg;
+	const struct used_fs *by;
 	unsigned char *to = buf;
-	uint64_t at, n;
+	uint64_t at, place, n;
 	int err = 0;
 
 	l->base = 0;
 	for (; len > 0 && err == 0; len -= (size_t)n, off += n, to += n) {
 		n = len;
-		at = used_place(l->u, l->fs, off, &n);
-		err = look_read(l, at, to, (size_t)n);
+		by = l->fs;
+		place = used_place(l->u, by, off, &n);
+		at = volume_up(l->u, &by, off, &n, true);
+		err = by->mapper == 0 ? look_read(l, place, to, (size_t)n) :
+		    look_read_plain(l, by->mapper, at, place, to, (size_t)n);
 	}
 	return err;
 }
@@ -198,4 +221,119 @@ used_add_volumes(struct used *u, size_t within, struct fs_map *m)
 	for (i = 0; i < m->volumes && depth < LEVELS_MOST && err == 0; i++)
 		err = volume_add(u, at++, &m->volume[i], within);
 	return err;
+}
+
+/* ----------------------------------------------------- open containers */
+
+/*
+ * Where a range of a device lies on the source, if that is known, and it is in
+ * one piece.
+ */
+static bool
+open_place(const struct endpoint *ep, const struct dm_piece *piece,
+    uint64_t *at)
+{
+	const struct stack_place *p;
+	bool is = false;
+	struct stack s;
+	struct disk d;
+
+	if (!endpoint_disk(ep, &d) || d.node == 0)
+		return false;
+	stack_begin(&s, STACK_TABLES);
+	stack_add(&s, (struct stack_place){ .dev = piece->node,
+	    .from = piece->off, .to = piece->off + piece->length });
+	stack_down(&s);
+	for (p = s.at; p < s.at + s.n && !is; p++) {
+		is = p->dev == d.whole && p->ino == 0 && !p->somewhere &&
+		    p->to - p->from == piece->length && p->from >= d.start;
+		*at = p->from - d.start;
+	}
+	stack_end(&s);
+	return is;
+}
+
+/* Find what a mapping has of ->fs; false: not, or not only, that. */
+static bool
+open_within(const struct look *l, const struct fs_map *m, dev_t mapper,
+    struct fs_piece *to)
+{
+	uint64_t at, first, n = l->fs->length;
+	struct dm_piece piece;
+
+	first = used_place(l->u, l->fs, 0, &n);
+	if (n < l->fs->length || dm_crypt(mapper, &piece) != 0 ||
+	    !open_place(l->p->src, &piece, &at) || at < first)
+		return false;
+	*to = (struct fs_piece){ .off = at - first, .len = piece.length };
+	return to->off >= m->payload && to->off <= n && to->len > 0 &&
+	    to->len <= n - to->off;
+}
+
+/* Whether a dm device is of this UUID: "CRYPT-LUKS2-UUID-name". */
+static bool
+open_is(const char *name, const struct fs_map *m)
+{
+	static const char luks[] = "CRYPT-LUKS";
+	const size_t n = sizeof(luks) + 1;
+	char path[300], uuid[256];
+
+	snprintf(path, sizeof(path), "/sys/block/%s/dm/uuid", name);
+	return strncmp(name, "dm-", 3) == 0 &&
+	    sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)) &&
+	    strncmp(uuid, luks, sizeof(luks) - 1) == 0 &&
+	    strlen(uuid) > n + FS_UUID && uuid[n + FS_UUID] == '-' &&
+	    memcmp(uuid + n, m->container, FS_UUID) == 0;
+}
+
+/* Make a volume of what the mapping "name" shows. */
+static int
+open_take(const struct look *l, struct fs_map *m, const char *name,
+    dev_t *mapper, char *why)
+{
+	struct fs_volume *v = calloc(1, sizeof(*v));
+	struct fs_piece *piece = calloc(1, sizeof(*piece));
+	char path[300], called[sizeof(v->name)];
+
+	snprintf(path, sizeof(path), "/sys/block/%s/dm/name", name);
+	(void)sysfs_text(AT_FDCWD, path, called, sizeof(called));
+	snprintf(path, sizeof(path), "/sys/block/%s", name);
+	*mapper = sysfs_node(AT_FDCWD, path);
+	if (v == NULL || piece == NULL ||
+	    !open_within(l, m, *mapper, piece)) {
+		snprintf(why, IDLE_WHY, "it is encrypted, and %.64s, its open "
+		    "mapping, cannot be looked up, or is no simple one",
+		    called);
+		free(v);
+		free(piece);
+		return -1;
+	}
+	m->stamp = m->stamp * 31 + (uint32_t)number_sum(number_sum(NUMBER_SUM,
+	    piece, sizeof(*piece)), mapper, sizeof(*mapper));
+	*v = (struct fs_volume){ .piece = piece, .n = 1, .length = piece->len };
+	memcpy(v->name, called, sizeof(called));
+	m->volume = v;
+	m->volumes = 1;
+	m->state = FS_CLEAN;
+	return 0;
+}
+
+int
+used_open(struct look *l, struct fs_map *m, dev_t *mapper, char *why)
+{
+	struct dirent **list;
+	struct disk d;
+	int n, i, is = -1;
+
+	snprintf(why, IDLE_WHY, "%s", m->reason);
+	if (m->container[0] == '\0' || !endpoint_disk(l->p->src, &d))
+		return -1;
+	snprintf(why, IDLE_WHY, "it is encrypted, and not open (cryptsetup "
+	    "open --readonly would show what is free in it)");
+	n = sysfs_entries(AT_FDCWD, "/sys/block", &list);
+	for (i = 0; i < n && is != 0; i++)
+		if (open_is(list[i]->d_name, m))
+			is = open_take(l, m, list[i]->d_name, mapper, why);
+	sysfs_forget(list, n);
+	return is;
 }

@@ -263,7 +263,7 @@ allow_known(struct ruleset *r, const struct plan *p)
 	}
 	if (p->opts->wait >= 0)
 		allow_path(r, "/dev", FS_READ | FS_WRITE | FS_LIST);
-	else if (confine_any(p, confine_stacked))
+	else if (p->opened || confine_any(p, confine_stacked))
 		allow_path(r, "/dev", FS_READ);
 }
 
