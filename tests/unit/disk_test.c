@@ -396,7 +396,6 @@ has_crypt(void **state)
 	char text[128];
 	size_t i;
 
-	(void)state;
 	add_node("mapper/control", makedev(10, 236), 0);
 	world.table = text;
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {

@@ -1,12 +1,7 @@
 /*
  * Headers of LUKS: by which name a mapping of it is known.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "fsimage.h"
 
 enum { SIZE = 64 << 10, UUID_AT = 168 };
@@ -26,7 +21,6 @@ set(size_t at, int bytes, uint64_t v)
 static int
 set_up(void **state)
 {
-	(void)state;
 	memset(disk, 0, sizeof(disk));
 	image_begin("crypto_LUKS", disk, sizeof(disk));
 	memcpy(disk, "LUKS\xba\xbe", 6);
@@ -42,7 +36,6 @@ knows_its_name(void **state)
 {
 	uint32_t stamp;
 
-	(void)state;
 	assert_int_equal(image_read(FS_META), FS_UNKNOWN);
 	assert_string_equal(map.type, "crypto_LUKS");
 	assert_string_equal(map.label, "home");
@@ -76,7 +69,6 @@ knows_no_other(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(wrong); i++) {
 		set_up(NULL);
 		set(wrong[i].at, wrong[i].bytes, wrong[i].v);
