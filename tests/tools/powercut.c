@@ -2,6 +2,7 @@
  * powercut: what a rescue would find after a power cut at any time.
  *
  *	powercut [-f SYNC|DIRECTORY|TEMP] [-s SEED] TRACE SRC OLD DST MAP CUTS
+ *	powercut [-f ...] [-s SEED] -c COMMAND TRACE SRC OLD DST - CUTS
  *
  * TRACE is what trace.so recorded of rescues of SRC onto DST with the map MAP
  * (no two files may have the same name in two directories).  OLD is the earlier
@@ -19,6 +20,9 @@
  *	- a map is one that was saved, and complete; .bak too;
  *	- there is one as soon as a byte may have been copied;
  *	- what it calls finished is on the medium, and is right.
+ *
+ * With -c the cuts are behind the first flush of DST, and what holds is that
+ * COMMAND succeeds, with the contents of DST in the file "cut".
  *
  * -f ignores flushes (of the target, of directories, of other files): the cuts
  * must detect that.  Exits 0 if all holds, 1 if not, 2 on an error.
@@ -65,7 +69,7 @@ static struct op *op;
 static size_t ops, records;
 static struct file *file;	/* as many as there are ops, at most */
 static int files;
-static const char *map_name, *dst_name;
+static const char *map_name, *dst_name, *command;
 static struct bytes src, old;
 static uint64_t dice;
 
@@ -344,6 +348,20 @@ check_map(const struct name *directory, const char *name,
 	free(map.p);
 }
 
+/* Let the command look at the target. */
+static void
+check_target(const struct bytes *target)
+{
+	FILE *out = fopen("cut", "w");
+
+	if (out == NULL || fwrite(target->p, 1, target->n, out) != target->n ||
+	    fclose(out) != 0)
+		err(TROUBLE, "cut");
+	told += target->n;
+	if (system(command) != 0)	/* NOLINT(cert-env33-c,*-command-*) */
+		lie(command);
+}
+
 static bool
 there(const struct name *directory, const char *name)
 {
@@ -366,6 +384,12 @@ try_cut(int dst, size_t first)
 	names(directory, now_cut, now_mood);
 	if (old.n > 0 || there(directory, dst_name))
 		target = contents(dst, now_cut, now_mood, &old);
+	if (command != NULL) {
+		check_target(&target);
+		free(target.p);
+		free(directory);
+		return;
+	}
 	snprintf(bak, sizeof(bak), "%s.bak", map_name);
 	check_map(directory, map_name, &target);
 	check_map(directory, bak, &target);
@@ -421,6 +445,18 @@ first_write(int dst)
 	errx(TROUBLE, "nothing was written to %s", dst_name);
 }
 
+/* The records that were there when the target had been flushed once. */
+static size_t
+first_flush(int dst)
+{
+	size_t i;
+
+	for (i = 0; i < ops; i++)
+		if (op[i].kind == SYNC && op[i].file == dst)
+			return op[i].ended;
+	errx(TROUBLE, "%s was not flushed", dst_name);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -430,9 +466,11 @@ main(int argc, char **argv)
 	int dst, c;
 
 	dice = 88172645463325252u;
-	while ((c = getopt(argc, argv, "f:s:")) != -1)
+	while ((c = getopt(argc, argv, "c:f:s:")) != -1)
 		if (c == 'f')
 			forget = optarg;
+		else if (c == 'c')
+			command = optarg;
 		else if (c == 's')
 			dice ^= strtoull(optarg, NULL, 0) << 20;
 		else
@@ -448,10 +486,12 @@ main(int argc, char **argv)
 	cuts = strtoull(argv[5], NULL, 0);
 	load(&trace);
 	dst = find_target(argv[3]);
-	first = first_write(dst);
+	first = command != NULL ? first_flush(dst) : first_write(dst);
 	settle(forget, dst);
 	for (i = 0; i < cuts; i++) {
-		now_cut = 1 + (i % 2 != 0 ? near_rename() : roll()) % records;
+		now_cut = command != NULL ?
+		    first + 1 + roll() % (records - first) :
+		    1 + (i % 2 != 0 ? near_rename() : roll()) % records;
 		now_mood = (enum mood)(roll() % MOODS);
 		try_cut(dst, first);
 	}
