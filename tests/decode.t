@@ -373,7 +373,8 @@ no_library()
 		packed "${format%/*}" 10 && LD_LIBRARY_PATH=$PWD/lib exits 101 "$pardd" if=x of=dst decode=auto &&
 		    one_line "decode=${format%/*} needs .*${format#*/}" && [[ ! -e dst ]] || return
 	done
-	LD_LIBRARY_PATH=$PWD/lib exits 0 "$pardd" if=x of=dst && complete && same x dst
+	LD_LIBRARY_PATH=$PWD/lib exits 0 "$pardd" if=x of=dst && complete && same x dst && rm lib/libz.so.1 dst &&
+	    packed zip 10 && LD_LIBRARY_PATH=$PWD/lib exits 0 "$pardd" if=x of=dst decode=auto && unpacked zip
 }
 [[ $VARIANT != plain ]] || it "names the package of a library that is missing" no_library
 # Blocks and frames are unpacked one by one: the source can be read at any place.
@@ -410,6 +411,14 @@ goes_on()
 	cp whole x && spoilt 100 && spoilt $((size * 9 / 10)) && exits 0 "$pardd" if=x of=dst decode=auto map=m retries=1 &&
 	    complete && same image dst
 }
+# A block whose packed bytes could not be read is read again when somebody begins it anew.
+retried()
+{
+	local at
+	content image 5000 && xz -0c -T2 --block-size=409600 image >x && at=$(($(stat -c %s x) / 2048 * 1536)) && ((at > 1 << 20)) &&
+	    exits 0 with_faults "on=$PWD/x op=read at=$at+512 fail=EIO times=$1" "$pardd" if=x of=dst decode=auto "${@:2}" &&
+	    complete && same image dst
+}
 loses()
 {
 	local size
@@ -438,6 +447,7 @@ for format in xz zstd lz4; do
 	it "... loses a damaged block, and no other" loses $format
 done
 it "goes on after kill -9" killed xz
+it "reads again what could not be read" retried 2 coe=1
 server_dies()
 {
 	blocked xz || return

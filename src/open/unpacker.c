@@ -468,6 +468,11 @@ unpacker_give(struct unpacker *u, const struct lane *lane, struct io *io)
 	skip = off - u->part[i].at;
 	n = (size_t)MIN(u->part[i].size - skip, io->len - io->done);
 	pthread_mutex_lock(&u->lock);
+	/* who begins it again after it has failed wants another try */
+	s = slot_with(u, i);
+	if (s != NULL && s->state == READY && s->failed.err != 0 &&
+	    s->given > 0 && s->users == 0 && skip == 0)
+		s->state = EMPTY;
 	s = unpacker_wait(u, i, lane);
 	if (s == NULL) {
 		pthread_mutex_unlock(&u->lock);

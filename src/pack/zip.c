@@ -64,7 +64,7 @@ struct zip {
 	struct libz	 z;
 	struct libzstd	 zstd;
 	z_stream	 inflating;
-	ZSTD_DCtx	*context;
+	ZSTD_DCtx	*context;	/* of zstd, once it is needed */
 	enum place	 place;
 	struct entry	 file;	/* the one that is unpacked */
 	bool		 found, listed;
@@ -187,6 +187,18 @@ zip_odd(struct decoder *d)
 	    "zip makes");
 }
 
+/* The library of zstd is for archives that use it. */
+static bool
+zip_open_zstd(struct zip *z, struct decoder *d)
+{
+	struct fault f;
+
+	z->context = libzstd_open(&z->zstd, d, "decode=zip", &f);
+	if (z->context == NULL)
+		codec_fail(d, f.status, "holds data of zstd: %s", f.text);
+	return z->context != NULL;
+}
+
 static enum codec_step
 zip_local(struct zip *z, struct decoder *d)
 {
@@ -201,7 +213,7 @@ zip_local(struct zip *z, struct decoder *d)
 	if (z->found)
 		return codec_fail(d, STATUS_MISMATCH, "has more than one file "
 		    "in it");
-	if (!entry_known(d, &e))
+	if (!entry_known(d, &e) || (e.method == ZSTD && !zip_open_zstd(z, d)))
 		return CODEC_FAILED;
 	e.at = z->at - zip_length(z->head, z->have);
 	z->file = e;
@@ -402,7 +414,8 @@ zip_close(struct decoder *d)
 	struct zip *z = d->state;
 
 	z->z.inflateEnd(&z->inflating);
-	z->zstd.ZSTD_freeDCtx(z->context);
+	if (z->context != NULL)
+		z->zstd.ZSTD_freeDCtx(z->context);
 	free(z);
 }
 
@@ -413,8 +426,7 @@ zip_open(struct decoder *d, struct fault *f)
 
 	if (z == NULL)
 		return fault_errno(f, ENOMEM, "decode=zip");
-	if (libz_load(&z->z, "decode=zip", f) != 0 || (z->context =
-	    libzstd_open(&z->zstd, d, "decode=zip", f)) == NULL) {
+	if (libz_load(&z->z, "decode=zip", f) != 0) {
 		free(z);
 		return -1;
 	}
@@ -422,7 +434,6 @@ zip_open(struct decoder *d, struct fault *f)
 	if (z->z.inflateInit2_(&z->inflating, -MAX_WBITS, ZLIB_VERSION,
 	    sizeof(z->inflating)) == Z_OK)
 		return 0;
-	z->zstd.ZSTD_freeDCtx(z->context);
 	free(z);
 	return fault_errno(f, ENOMEM, "decode=zip");
 }
