@@ -61,21 +61,19 @@ struct backend {
 	 */
 	void (*transfer)(struct lane *, struct io *);
 	/*
-	 * The same without waiting, by io_uring, but never OP_ZERO.  prep fills
-	 * in sqe, an entry of 128 bytes if the end is "wide"; false: transfer
-	 * has to do the request.  NULL: it has no such requests.
+	 * The same without waiting, but never OP_ZERO: begin the next command,
+	 * up to io->len.  False: transfer has to do it.  Without service, it is
+	 * done by io_uring, and start fills in sqe, an entry of 128 bytes if
+	 * the end is "wide".  NULL: it has no such requests.
 	 */
-	bool (*prep)(struct lane *, struct io *, struct io_uring_sqe *sqe);
+	bool (*start)(struct lane *, struct io *, struct io_uring_sqe *sqe);
 	/*
-	 * The same if a library or a driver does it.  start begins the next
-	 * command, up to io->len; false: transfer has to.  pollfd returns one
-	 * descriptor and the poll(2) events to wait for on behalf of all that
-	 * are pending, or -1; it is called before each wait.  service lets the
-	 * library work, and calls lane_over for each command that has ended.
-	 * All are called by the thread of the lane.  All NULL: it has no such
-	 * requests.
+	 * If a library or a driver does them, and not io_uring: pollfd returns
+	 * one descriptor and the poll(2) events to wait for on behalf of all
+	 * that are pending, or -1; it is called before each wait.  service lets
+	 * the library work, and calls lane_over for each command that has
+	 * ended.  All are called by the thread of the lane.
 	 */
-	bool (*start)(struct lane *, struct io *);
 	int (*pollfd)(struct lane *, short *events);
 	void (*service)(struct lane *);
 	/*
@@ -86,37 +84,18 @@ struct backend {
 	void (*finish)(struct lane *, struct io *, int result);
 	/*
 	 * The extent at off, from off on; an errno value if it is unknown.
-	 * Must be safe in any thread.  NULL: all is data.
+	 * With "changed", asked only if spec.bitmap or spec.since is set: what
+	 * has not changed since then is a "hole".  Must be safe in any thread.
+	 * NULL: all is data.
 	 */
-	int (*extent)(const struct endpoint *, uint64_t off, struct extent *);
-	/*
-	 * The same for data changed since the time that iflag= names: unchanged
-	 * data is a "hole".  NULL: unknown.
-	 */
-	int (*changed)(const struct endpoint *, uint64_t off, struct extent *);
-	/*
-	 * Share len bytes at "from" of the source, an end of the same backend,
-	 * with the target at "to".  0, or an errno value; then any part may
-	 * have been shared.  NULL: it cannot share.
-	 */
-	int (*share)(struct endpoint *, uint64_t to, const struct endpoint *src,
-	    uint64_t from, uint64_t len);
+	int (*extent)(const struct endpoint *, uint64_t off, bool changed,
+	    struct extent *);
 	/*
 	 * Extend it to at least length bytes; errno.  NULL: it has no length.
 	 */
 	int (*extend)(struct endpoint *, uint64_t length);
 	/* See endpoint_written.  NULL: EOPNOTSUPP. */
 	int (*written)(const struct endpoint *, struct timespec *);
-	/* Look up its size again.  NULL: the size cannot change. */
-	void (*restat)(struct endpoint *);
-	/*
-	 * See endpoint_look_below.  NULL: there is nothing to record.
-	 */
-	void (*look_below)(struct endpoint *, uint64_t from, uint64_t to);
-	/*
-	 * See endpoint_holes.  NULL: it has no file.
-	 */
-	uint64_t (*holes)(const struct endpoint *, uint64_t from, uint64_t to);
 	/*
 	 * See endpoint_check_kept.  NULL: it cannot tell.
 	 */
@@ -140,12 +119,6 @@ struct backend {
 	void (*disk)(const struct endpoint *, struct disk *);
 	/* See endpoint_traits.  NULL: there is nothing to say. */
 	void (*traits)(const struct endpoint *, char *text, size_t room);
-	/* See endpoint_inside.  NULL: nothing can keep it there. */
-	unsigned (*inside)(const struct endpoint *);
-	/* See endpoint_ahead.  NULL: it does not matter. */
-	void (*ahead)(struct endpoint *, struct map *, uint64_t origin);
-	/* See endpoint_guess.  NULL: it cannot tell. */
-	uint64_t (*guess)(const struct endpoint *);
 	/* A remark for the report at the end, or "".  NULL: never any. */
 	void (*note)(const struct endpoint *, char *text, size_t room);
 	/*

@@ -145,6 +145,9 @@ struct identity {		/* shows whether two ends are the same */
 struct endpoint {		/* shared by all workers; const once open */
 	const struct backend *be;	/* src/end only */
 	void		*priv;	/* the backend's own data */
+	const atomic_uint *holds;	/* counts entries into its library and
+					 * exits, see endpoint_inside; NULL:
+					 * none is watched */
 	const char	*name;	/* as given, or "standard input" */
 	enum end_kind	 kind;
 	struct end_spec	 spec;

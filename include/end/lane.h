@@ -131,23 +131,22 @@ uint64_t lane_border_before(const struct lane *, uint64_t off, uint64_t unit);
 void lane_transfer(struct lane *, struct io *);
 
 /*
- * The same in two steps, for io_uring.  lane_submit fills in sqe, an entry of
- * 128 bytes if the end is "wide"; it returns false, with sqe unused, when only
- * lane_transfer can do the request.  lane_finish takes the result from the
- * kernel.
+ * The same in two steps.  lane_start returns false, with sqe unused, when only
+ * lane_transfer can do the request.  If the end does not "serve" its requests,
+ * io_uring does: sqe is filled in, an entry of 128 bytes if the end is "wide",
+ * and lane_finish takes the result from the kernel.
  */
-bool lane_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
+bool lane_start(struct lane *, struct io *, struct io_uring_sqe *sqe);
+bool lane_serves(const struct lane *);
 void lane_finish(struct lane *, struct io *, int result);
 
 /*
- * The same for ends whose requests a library or a driver carries out.
- * lane_start returns false when only lane_transfer can do the request.
+ * If it serves, a library or a driver carries them out: sqe is not used.
  * Afterwards, for all that were started: ask lane_pollfd for a descriptor and
  * its poll(2) events (-1: nothing to wait for) before each wait, then call
  * lane_service.  Any of these calls may complete requests; lane_ended returns
  * one that is complete, or NULL.  All by the thread of the lane.
  */
-bool lane_start(struct lane *, struct io *);
 int lane_pollfd(struct lane *, short *events);
 void lane_service(struct lane *);
 struct io *lane_ended(struct lane *);

@@ -481,15 +481,15 @@ slot_start(struct queue *q, struct slot *s, struct lane *lane,
 	struct io_uring_sqe sqe[URING_LARGE] = { 0 };
 
 	s->start = clock_ns();
-	if (lane_submit(lane, &s->io, sqe)) {
-		uring_enter(&q->uring, sqe, s);
-	} else if (lane_start(lane, &s->io)) {
-		q->uring.library[lane == &q->w->dst].busy++;
-	} else {
+	if (!lane_start(lane, &s->io, sqe)) {
 		lane_transfer(lane, &s->io);
 		slot_ended(q, s);
 		return;
 	}
+	if (lane_serves(lane))
+		q->uring.library[lane == &q->w->dst].busy++;
+	else
+		uring_enter(&q->uring, sqe, s);
 	window_start(win);
 }
 

@@ -30,19 +30,6 @@ endpoint_disk(const struct endpoint *ep, struct disk *d)
 	return disk_of_char(ep->id.node, d);
 }
 
-void
-endpoint_ahead(struct endpoint *ep, struct map *map, uint64_t origin)
-{
-	if (ep->be->ahead != NULL)
-		ep->be->ahead(ep, map, origin);
-}
-
-uint64_t
-endpoint_guess(const struct endpoint *ep)
-{
-	return ep->be->guess != NULL ? ep->be->guess(ep) : 0;
-}
-
 bool
 endpoint_is(const struct endpoint *ep, int fd)
 {
@@ -133,20 +120,6 @@ endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
 	return failed;
 }
 
-void
-endpoint_restat(struct endpoint *ep)
-{
-	if (!ep->is.absent && ep->be->restat != NULL)
-		ep->be->restat(ep);
-}
-
-void
-endpoint_go_on(struct endpoint *ep)
-{
-	ep->is.absent = false;
-	endpoint_restat(ep);
-}
-
 int
 endpoint_flush(struct endpoint *ep, struct fault *f)
 {
@@ -201,27 +174,15 @@ endpoint_traits(const struct endpoint *ep, char *text, size_t room)
 unsigned
 endpoint_inside(const struct endpoint *ep)
 {
-	return ep->be->inside == NULL ? 0 : ep->be->inside(ep);
+	unsigned holds = ep->holds == NULL ? 0 : *ep->holds;
+
+	return holds % 2 != 0 ? holds : 0;
 }
 
 int
 endpoint_extend(struct endpoint *ep, uint64_t length)
 {
 	return ep->be->extend == NULL ? 0 : ep->be->extend(ep, length);
-}
-
-void
-endpoint_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
-{
-	if (ep->be->look_below != NULL)
-		ep->be->look_below(ep, from, to);
-}
-
-uint64_t
-endpoint_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
-{
-	return ep->be->holes == NULL || ep->is.absent ? 0 :
-	    ep->be->holes(ep, from, to);
 }
 
 int
@@ -253,22 +214,15 @@ int
 endpoint_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
 	return ep->be->extent == NULL ? EOPNOTSUPP :
-	    ep->be->extent(ep, off, x);
+	    ep->be->extent(ep, off, false, x);
 }
 
 int
 endpoint_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
-	return ep->be->changed == NULL ? EOPNOTSUPP :
-	    ep->be->changed(ep, off, x);
-}
-
-int
-endpoint_share(struct endpoint *ep, uint64_t to, const struct endpoint *src,
-    uint64_t from, uint64_t len)
-{
-	return ep->be->share == NULL || ep->be != src->be ? EOPNOTSUPP :
-	    ep->be->share(ep, to, src, from, len);
+	return ep->be->extent == NULL ||
+	    (ep->spec.bitmap == NULL && ep->spec.since == NULL) ? EOPNOTSUPP :
+	    ep->be->extent(ep, off, true, x);
 }
 
 bool

@@ -75,7 +75,7 @@ lane_extent(const struct lane *lane, uint64_t off, struct extent *x)
 {
 	const struct backend *be = lane->ep->be;
 	int err = be->extent == NULL ? EOPNOTSUPP :
-	    be->extent(lane->ep, lane_place(lane, off), x);
+	    be->extent(lane->ep, lane_place(lane, off), false, x);
 
 	if (err == 0)
 		x->off = lane_off(lane, x->off);
@@ -160,21 +160,6 @@ lane_request_ended(const struct lane *lane, struct io *io)
 	lane_to_own_offsets(lane, io);
 }
 
-bool
-lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
-{
-	const struct backend *be = lane->ep->be;
-
-	lane_to_end_offsets(lane, io);
-	if (be->prep == NULL || !lane_begin_whole(lane, io) ||
-	    request_next(lane, io) < io->len || !be->prep(lane, io, sqe)) {
-		lane_to_own_offsets(lane, io);
-		return false;
-	}
-	lane_began(lane, io);
-	return true;
-}
-
 static void
 lane_transfer_once(struct lane *lane, struct io *io)
 {
@@ -202,25 +187,33 @@ lane_finish(struct lane *lane, struct io *io, int result)
 	lane_request_ended(lane, io);
 }
 
+bool
+lane_serves(const struct lane *lane)
+{
+	return lane->ep->be->service != NULL;
+}
+
 /* Start the next command of a request. */
 static bool
-lane_start_command(struct lane *lane, struct io *io)
+lane_start_command(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
-	size_t len = io->len;
+	size_t len = io->len, n = request_next(lane, io);
 	bool started;
 
-	io->len = io->done + request_next(lane, io);
-	started = lane->ep->be->start(lane, io);
+	if (!lane_serves(lane) && n < len)
+		return false;
+	io->len = io->done + n;
+	started = lane->ep->be->start(lane, io, sqe);
 	io->len = len;
 	return started;
 }
 
 bool
-lane_start(struct lane *lane, struct io *io)
+lane_start(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	lane_to_end_offsets(lane, io);
 	if (lane->ep->be->start == NULL || !lane_begin_whole(lane, io) ||
-	    !lane_start_command(lane, io)) {
+	    !lane_start_command(lane, io, sqe)) {
 		lane_to_own_offsets(lane, io);
 		return false;
 	}
@@ -259,7 +252,7 @@ lane_command_ended(struct lane *lane, struct io *io)
 	lane->ep->be->finish(lane, io, 0);
 	if (io->err != 0 || io->done == io->len)
 		return true;
-	if (io->done > before && lane_start_command(lane, io))
+	if (io->done > before && lane_start_command(lane, io, NULL))
 		return false;
 	request_carry_out(lane, io);
 	return true;

@@ -213,7 +213,7 @@ file_step(struct file *file, struct io *io, struct clock_limit *limit)
 
 /* If we must drop pages ourselves, transfer does so. */
 static bool
-file_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+file_start(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	struct file *file = lane->ep->priv;
 	bool direct = goes_direct(file, io);
@@ -411,11 +411,13 @@ hole_to_end(const struct file *file, off_t at, bool *hole)
  * threads may call it at the same time.
  */
 static int
-file_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+file_extent(const struct endpoint *ep, uint64_t off, bool changed,
+    struct extent *x)
 {
 	const struct file *file = ep->priv;
 	off_t at = (off_t)off, end = lseek(file->plain, at, SEEK_DATA);
 
+	(void)changed;
 	x->hole = end != at;
 	if (end == at)
 		end = lseek(file->plain, at, SEEK_HOLE);
@@ -430,14 +432,17 @@ file_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 	return 0;
 }
 
-static int
-file_share(struct endpoint *dst, uint64_t to, const struct endpoint *src,
+int
+endpoint_share(struct endpoint *dst, uint64_t to, const struct endpoint *src,
     uint64_t from, uint64_t len)
 {
 	const struct file *a = src->priv, *b = dst->priv;
-	struct file_clone_range r = { .src_fd = a->plain, .src_offset = from,
-		.src_length = len, .dest_offset = to };
+	struct file_clone_range r = { .src_offset = from, .src_length = len,
+		.dest_offset = to };
 
+	if (src->be != &file_backend || dst->be != &file_backend)
+		return EOPNOTSUPP;
+	r.src_fd = a->plain;
 	return ioctl(b->plain, FICLONERANGE, &r) == 0 ? 0 : errno;
 }
 
@@ -456,17 +461,39 @@ file_extend(struct endpoint *ep, uint64_t length)
 	return ftruncate(file->plain, (off_t)length) == 0 ? 0 : errno;
 }
 
-static void
-file_restat(struct endpoint *ep)
+void
+endpoint_restat(struct endpoint *ep)
 {
 	struct file *file = ep->priv;
 	struct stat st;
 
-	if (ep->is.device || fstat(file->plain, &st) != 0)
+	if (ep->be != &file_backend || ep->is.absent || ep->is.device ||
+	    fstat(file->plain, &st) != 0)
 		return;
 	file->length = (uint64_t)st.st_size;
 	ep->geo.size = MIN(st.st_size, ep->lim.part > 0 ?
 	    (int64_t)ep->lim.end : INT64_MAX);
+}
+
+void
+endpoint_go_on(struct endpoint *ep)
+{
+	ep->is.absent = false;
+	endpoint_restat(ep);
+}
+
+void
+endpoint_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
+{
+	if (ep->be == &file_backend)
+		file_look_below(ep, from, to);
+}
+
+uint64_t
+endpoint_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
+{
+	return ep->be == &file_backend && !ep->is.absent ?
+	    file_holes(ep, from, to) : 0;
 }
 
 static void
@@ -502,15 +529,11 @@ const struct backend file_backend = {
 	.attach = file_attach,
 	.detach = file_detach,
 	.transfer = file_transfer,
-	.prep = file_prep,
+	.start = file_start,
 	.finish = file_finish,
 	.extent = file_extent,
-	.share = file_share,
 	.extend = file_extend,
-	.restat = file_restat,
 	.written = file_written,
-	.look_below = file_look_below,
-	.holes = file_holes,
 	.check_kept = file_check_kept,
 	.flush = file_flush,
 	.view = file_view,

@@ -89,7 +89,7 @@ bool file_cut_off(struct file *, uint64_t *at);
 /* Whether others wrote to the file that a source lies on. */
 bool file_below_moved(const struct endpoint *);
 
-/* The rest of file_kept.c, as in struct backend. */
+/* The rest of file_kept.c, as in endpoint.h and struct backend. */
 void file_look_below(struct endpoint *, uint64_t from, uint64_t to);
 uint64_t file_holes(const struct endpoint *, uint64_t from, uint64_t to);
 int file_written(const struct endpoint *, struct timespec *);

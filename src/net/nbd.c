@@ -113,21 +113,13 @@ nbd_extents_look_up(struct nbd *nbd, struct extent_cache *cache, uint64_t off,
 }
 
 static int
-nbd_extent_at(const struct endpoint *ep, uint64_t off, struct extent *x)
+nbd_extent_at(const struct endpoint *ep, uint64_t off, bool changed,
+    struct extent *x)
 {
 	struct nbd *nbd = ep->priv;
 
-	return nbd->extents ? nbd_extents_look_up(nbd, &nbd->allocated, off,
-	    x) : EOPNOTSUPP;
-}
-
-static int
-nbd_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
-{
-	struct nbd *nbd = ep->priv;
-
-	return nbd->bitmap != NULL ?
-	    nbd_extents_look_up(nbd, &nbd->dirty, off, x) : EOPNOTSUPP;
+	return changed || nbd->extents ? nbd_extents_look_up(nbd, changed ?
+	    &nbd->dirty : &nbd->allocated, off, x) : EOPNOTSUPP;
 }
 
 /*
@@ -628,12 +620,13 @@ nbd_transfer(struct lane *lane, struct io *io)
 /* --- asynchronous requests ----------------------------------------------- */
 
 static bool
-nbd_start(struct lane *lane, struct io *io)
+nbd_start(struct lane *lane, struct io *io, struct io_uring_sqe *unused)
 {
 	const struct nbd *nbd = lane->ep->priv;
 	struct nbd_lane *l = lane->priv;
 	struct nbd_call *call;
 
+	(void)unused;
 	call = flights_begin(&l->flights, NBD_FLIGHTS, sizeof(*call));
 	if (call == NULL)
 		return false;
@@ -759,7 +752,6 @@ const struct backend nbd_backend = {
 	.service = nbd_service,
 	.finish = nbd_finish,
 	.extent = nbd_extent_at,
-	.changed = nbd_changed,
 	.flush = nbd_flush_end,
 	.open_readback = nbd_readback,
 	.note = nbd_note,

@@ -299,19 +299,13 @@ rbd_extents_look_up(struct rbd *rbd, struct extent_cache *cache, uint64_t off,
 }
 
 static int
-rbd_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+rbd_extent(const struct endpoint *ep, uint64_t off, bool changed,
+    struct extent *x)
 {
 	struct rbd *rbd = ep->priv;
 
-	return rbd_extents_look_up(rbd, &rbd->data, off, x);
-}
-
-static int
-rbd_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
-{
-	struct rbd *rbd = ep->priv;
-
-	return rbd_extents_look_up(rbd, &rbd->changed, off, x);
+	return rbd_extents_look_up(rbd, changed ? &rbd->changed : &rbd->data,
+	    off, x);
 }
 
 /* --- after the last write ------------------------------------------------- */
@@ -371,7 +365,6 @@ const struct backend rbd_backend = {
 	.detach = rbd_detach,
 	.transfer = rbd_transfer,
 	.extent = rbd_extent,
-	.changed = rbd_changed,
 	.flush = rbd_flush_end,
 	.open_readback = rbd_readback,
 	.traits = rbd_traits,

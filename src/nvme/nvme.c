@@ -563,7 +563,7 @@ nvme_transfer(struct lane *lane, struct io *io)
 /* --- asynchronous requests ------------------------------------------------ */
 
 static bool
-nvme_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+nvme_begin(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	const struct nvme *nv = lane->ep->priv;
 	struct nvme_command c = nvme_compose_io(lane, io);
@@ -714,7 +714,7 @@ const struct backend nvme_backend = {
 	.open = nvme_open,
 	.prepare = nvme_start,
 	.transfer = nvme_transfer,
-	.prep = nvme_prep,
+	.start = nvme_begin,
 	.finish = nvme_finish,
 	.check_kept = nvme_check_kept,
 	.flush = nvme_flush_target,

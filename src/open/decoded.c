@@ -290,14 +290,6 @@ decoded_reckon(struct decoded *d)
 		    (double)carrier_size(&d->carrier));
 }
 
-static uint64_t
-decoded_guess(const struct endpoint *ep)
-{
-	const struct decoded *d = ep->priv;
-
-	return d->guess;
-}
-
 static void
 decoded_transfer(struct lane *lane, struct io *io)
 {
@@ -388,14 +380,6 @@ blocks_detach(struct lane *lane)
 	return 0;
 }
 
-static void
-blocks_ahead(struct endpoint *ep, struct map *map, uint64_t origin)
-{
-	struct decoded *d = ep->priv;
-
-	unpacker_ahead(d->blocks, map, origin);
-}
-
 static int
 blocks_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t holes, struct fault *f)
@@ -431,14 +415,6 @@ decoded_traits(const struct endpoint *ep, char *text, size_t room)
 	snprintf(text, room, "%s%sdecoded from %s%s", carrier,
 	    carrier[0] != '\0' ? ", " : "", d->d.codec->bit == 0 ?
 	    "what its first bytes say" : d->d.codec->word, held);
-}
-
-static unsigned
-decoded_inside(const struct endpoint *ep)
-{
-	const struct decoded *d = ep->priv;
-
-	return endpoint_inside(&d->carrier);
 }
 
 static void
@@ -479,10 +455,8 @@ static const struct backend blocks_backend = {
 	.attach = blocks_attach,
 	.detach = blocks_detach,
 	.transfer = blocks_transfer,
-	.ahead = blocks_ahead,
 	.check_kept = blocks_check_kept,
 	.traits = decoded_traits,
-	.inside = decoded_inside,
 	.close = decoded_close,
 };
 
@@ -490,10 +464,25 @@ static const struct backend decoded_backend = {
 	.transfer = decoded_transfer,
 	.check_kept = decoded_check_kept,
 	.traits = decoded_traits,
-	.inside = decoded_inside,
-	.guess = decoded_guess,
 	.close = decoded_close,
 };
+
+void
+endpoint_ahead(struct endpoint *ep, struct map *map, uint64_t origin)
+{
+	const struct decoded *d = ep->priv;
+
+	if (ep->be == &blocks_backend)
+		unpacker_ahead(d->blocks, map, origin);
+}
+
+uint64_t
+endpoint_guess(const struct endpoint *ep)
+{
+	const struct decoded *d = ep->priv;
+
+	return ep->be == &decoded_backend ? d->guess : 0;
+}
 
 /* Of a carrier that can be read at any place: what is known about the size. */
 static int

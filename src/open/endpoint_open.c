@@ -713,6 +713,7 @@ endpoint_replace(struct endpoint *ep, struct endpoint *new, struct fault *f)
 		ep->be->close(ep);
 	ep->be = new->be;
 	ep->priv = new->priv;
+	ep->holds = new->holds;
 	ep->cmd = new->cmd;
 	ep->id = new->id;
 	ep->is.inherited = false;

@@ -253,6 +253,7 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 	sg = &iscsi->sg;
 	sg->good = NOWHERE;
 	ep->priv = sg;
+	ep->holds = &iscsi->link.holds;
 	if (iscsi_reach(ep, iscsi, f) != 0)
 		return -1;
 	if (ep->spec.role == SOURCE && !look)
@@ -416,13 +417,14 @@ iscsi_transfer(struct lane *lane, struct io *io)
 }
 
 static bool
-iscsi_start(struct lane *lane, struct io *io)
+iscsi_start(struct lane *lane, struct io *io, struct io_uring_sqe *unused)
 {
 	struct sg *sg = lane->ep->priv;
 	struct iscsi_lane *l = lane->priv;
 	struct scsi_reply unsent = { .err = ENODEV };
 	struct iscsi_call *call;
 
+	(void)unused;
 	if (sg->changed)
 		return false;
 	call = flights_begin(&l->flights, FLIGHTS, sizeof(*call));
@@ -519,12 +521,6 @@ iscsi_traits(const struct endpoint *ep, char *text, size_t room)
 	    iscsi->to.user != NULL ? ", by CHAP" : "");
 }
 
-static unsigned
-iscsi_inside(const struct endpoint *ep)
-{
-	return iscsi_link_inside(&iscsi_of(ep)->link);
-}
-
 static void
 iscsi_disk(const struct endpoint *ep, struct disk *d)
 {
@@ -546,7 +542,6 @@ const struct backend iscsi_backend = {
 	.open_readback = iscsi_readback,
 	.note = sg_note,
 	.traits = iscsi_traits,
-	.inside = iscsi_inside,
 	.disk = iscsi_disk,
 	.close = iscsi_close,
 };

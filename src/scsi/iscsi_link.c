@@ -254,14 +254,6 @@ wait_moved(struct iscsi_link *link)
 	link->holds++;
 }
 
-unsigned
-iscsi_link_inside(const struct iscsi_link *link)
-{
-	unsigned holds = link->holds;
-
-	return holds % 2 != 0 ? holds : 0;
-}
-
 /* ------------------------------------------------------------- the calls */
 
 /*

@@ -162,9 +162,6 @@ void iscsi_link_service(struct iscsi_link *);
 /* Whether the session was lost, and why, if that is known. */
 bool iscsi_link_lost(struct iscsi_link *, char *why, size_t room);
 
-/* See endpoint_inside.  Any thread. */
-unsigned iscsi_link_inside(const struct iscsi_link *);
-
 /*
  * Logging in to an iSCSI target, and out.
  */

@@ -142,7 +142,7 @@ sg_async_open(const struct endpoint *ep, struct sg_async **async)
 }
 
 static bool
-sg_start(struct lane *lane, struct io *io)
+sg_start(struct lane *lane, struct io *io, struct io_uring_sqe *unused)
 {
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
@@ -151,6 +151,7 @@ sg_start(struct lane *lane, struct io *io)
 	struct scsi_reply unsent = { .result = SCSI_AGAIN };
 	struct scsi_command *c;
 
+	(void)unused;
 	if (i < 0 || sg->changed)
 		return false;
 	c = &a->call[i].flight.command;
@@ -352,13 +353,15 @@ most_blocks(const struct sg *sg)
 }
 
 int
-sg_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+sg_extent(const struct endpoint *ep, uint64_t off, bool changed,
+    struct extent *x)
 {
 	struct sg *sg = ep->priv;
 	uint64_t block = sg->disk.block, lba = off / block;
 	struct scsi_span s;
 	enum scsi_result r = scsi_mapped(&sg->path, lba, GAP / block, &s);
 
+	(void)changed;
 	if (r == SCSI_CHANGED)
 		sg->changed = true;
 	if (r != SCSI_MOVED)
@@ -376,7 +379,7 @@ has_gaps(const struct endpoint *ep)
 	struct extent x;
 
 	return ep->spec.role == SOURCE && (ep->spec.flags & FLAG_SPARSE) != 0 &&
-	    sg->disk.zeros && sg_extent(ep, 0, &x) == 0;
+	    sg->disk.zeros && sg_extent(ep, 0, false, &x) == 0;
 }
 
 /* Refuse a disk that the kernel or the disk itself protects from writes. */

@@ -97,7 +97,8 @@ int sg_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
 
 /* Functions of struct backend that only need the path, of any kind. */
 void sg_transfer(struct lane *, struct io *);
-int sg_extent(const struct endpoint *, uint64_t off, struct extent *);
+int sg_extent(const struct endpoint *, uint64_t off, bool changed,
+    struct extent *);
 int sg_flush(struct endpoint *, struct fault *);
 int sg_readback(const struct endpoint *target, struct endpoint *r,
     struct fault *);

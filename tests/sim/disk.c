@@ -197,10 +197,11 @@ sim_detach(struct lane *lane)
 }
 
 static bool
-sim_start(struct lane *lane, struct io *io)
+sim_start(struct lane *lane, struct io *io, struct io_uring_sqe *unused)
 {
 	struct pending *p = lane->priv;
 
+	(void)unused;
 	if (p->n == DEPTH || sched_roll(8) == 0)
 		return false;
 	p->io[p->n++] = io;
@@ -266,7 +267,8 @@ sim_flush(struct endpoint *ep, struct fault *f)
 
 /* Zeros are holes, by 4 KiB. */
 static int
-sim_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+sim_extent(const struct endpoint *ep, uint64_t off, bool changed,
+    struct extent *x)
 {
 	enum { PAGE = 4096 };
 	static const unsigned char zeros[PAGE];
@@ -274,6 +276,7 @@ sim_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 	size_t size = d->sectors * SECTOR, at = off / PAGE * PAGE, n;
 	bool hole = false;
 
+	(void)changed;
 	for (; at < size; at += PAGE) {
 		n = size - at < PAGE ? size - at : PAGE;
 		if (at <= off)

@@ -668,7 +668,7 @@ leaves_to_transfer_what_passes(void **state)
 	/* one that is cut off is not written on */
 	assert_int_equal(truncate(name, 1000), 0);
 	io = (struct io){ .op = OP_WRITE, .buf = buf, .off = ALL, .len = MIB };
-	assert_false(file_backend.prep(&lane, &io, (void *)&sqe));
+	assert_false(file_backend.start(&lane, &io, (void *)&sqe));
 	transfer(OP_WRITE, ALL, BLOCK);
 	assert_int_equal(io.err, EIO);
 	assert_int_equal(io.status, STATUS_FILE);

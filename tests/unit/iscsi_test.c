@@ -153,13 +153,6 @@ iscsi_link_lost(struct iscsi_link *link, char *why, size_t room)
 	return target.lost;
 }
 
-unsigned
-iscsi_link_inside(const struct iscsi_link *link)
-{
-	(void)link;
-	return 0;
-}
-
 /* ------------------------------------------------------------------- cases */
 
 static void
@@ -193,7 +186,7 @@ static bool
 starts(enum op op, size_t off, size_t len)
 {
 	io = (struct io){ .op = op, .buf = buf, .off = off, .len = len };
-	return lane_start(&lane, &io);
+	return lane_start(&lane, &io, NULL);
 }
 
 /* Start a request, and conclude it. */

@@ -483,7 +483,7 @@ needs_memory(void **state)
 #ifdef POOR
 	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
 	poor_after(0);
-	assert_false(lane_start(&lane, &io));
+	assert_false(lane_start(&lane, &io, NULL));
 	io.off = 1;				/* by a buffer of its own */
 	poor_after(0);
 	lane_transfer(&lane, &io);
@@ -691,7 +691,7 @@ static bool
 starts(enum op op, uint64_t off, size_t len)
 {
 	io = (struct io){ .op = op, .buf = buf, .off = off, .len = len };
-	return lane_start(&lane, &io);
+	return lane_start(&lane, &io, NULL);
 }
 
 static void
@@ -744,7 +744,7 @@ has_no_more_in_flight(void **state)
 	for (i = 0; i <= NBD_FLIGHTS; i++) {
 		many[i] = (struct io){ .op = OP_READ, .buf = buf,
 			.len = BLOCK };
-		assert_int_equal(lane_start(&lane, &many[i]), i < NBD_FLIGHTS);
+		assert_int_equal(lane_start(&lane, &many[i], NULL), i < NBD_FLIGHTS);
 	}
 	finish();
 }

@@ -278,7 +278,7 @@ sends_nothing_to_another_format(void **state)
 	assert_int_equal(io.err, EPROTO);
 	assert_int_equal(disk.commands, before);
 	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
-	assert_false(lane_submit(&lane, &io, sqe));
+	assert_false(lane_start(&lane, &io, sqe));
 }
 
 /* A disk that was asked to tell what is deallocated. */
@@ -377,7 +377,7 @@ submits(enum op op, uint64_t off, size_t len)
 	struct io_uring_sqe sqe[2] = { { .opcode = 0 } };
 
 	io = (struct io){ .op = op, .buf = buf, .off = off, .len = len };
-	return lane_submit(&lane, &io, sqe);
+	return lane_start(&lane, &io, sqe);
 }
 
 static void

@@ -102,8 +102,10 @@ transfer(struct lane *lane, struct io *io)
 }
 
 static int
-extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+extent(const struct endpoint *ep, uint64_t off, bool changed,
+    struct extent *x)
 {
+	(void)changed;
 	if (ep == &target.ep) {
 		*x = (struct extent){ off, LENGTH - off, end.empty };
 		return end.extent_err;

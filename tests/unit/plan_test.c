@@ -49,8 +49,10 @@ tell_disk(const struct endpoint *ep, struct disk *d)
 
 /* Data and holes of a MiB in turn, up to 3 MiB; what lies there is not known. */
 static int
-extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+extent(const struct endpoint *ep, uint64_t off, bool changed,
+    struct extent *x)
 {
+	(void)changed;
 	(void)ep;
 	if (off >= 3 * MIB)
 		return EIO;

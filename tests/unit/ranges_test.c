@@ -37,11 +37,13 @@ static struct {			/* what has changed of the source */
 } changed;
 
 static int
-changed_at(const struct endpoint *ep, uint64_t off, struct extent *x)
+changed_at(const struct endpoint *ep, uint64_t off, bool since,
+    struct extent *x)
 {
 	uint64_t end = off < changed.from ? changed.from :
 	    off < changed.to ? changed.to : (uint64_t)ep->geo.size;
 
+	assert_true(since);
 	*x = (struct extent){ off, end - off,
 		off < changed.from || off >= changed.to };
 	return changed.err;
@@ -49,7 +51,7 @@ changed_at(const struct endpoint *ep, uint64_t off, struct extent *x)
 
 static const struct backend source = { .view = tabled_view,
 	.attach = tabled_attach, .transfer = tabled_transfer,
-	.disk = tabled_disk, .changed = changed_at };
+	.disk = tabled_disk, .extent = changed_at };
 
 /* A manifest of the target, as it is. */
 static void
@@ -81,6 +83,7 @@ set_up(void **state)
 	f = (struct fault){ 0 };
 	memset(&changed, 0, sizeof(changed));
 	begin_disk(&disk, "disk", &source, SECTOR, DISK_SECTORS);
+	disk.ep.spec.since = "s";
 	begin_disk(&target, "target", &viewed, SECTOR, DISK_SECTORS);
 	for (i = 0; i < CHUNKS; i++) {
 		memset(buf, (int)i % 8, CHUNK);

@@ -735,7 +735,7 @@ starts(unsigned i, enum op op, uint64_t off, size_t len)
 {
 	ios[i] = (struct io){ .op = op, .buf = buf + off, .off = off,
 		.len = len };
-	return lane_start(&lane, &ios[i]);
+	return lane_start(&lane, &ios[i], NULL);
 }
 
 /* Serve until a request is over. */

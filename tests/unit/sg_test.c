@@ -228,20 +228,20 @@ tells_of_holes(void **state)
 	struct extent x;
 
 	disk.mapped = 100;
-	assert_int_equal(sg_extent(&end, 0, &x), 0);
+	assert_int_equal(sg_extent(&end, 0, false, &x), 0);
 	assert_int_equal(x.len, 100 * BLOCK);
 	assert_int_equal(x.off, 0);
 	assert_false(x.hole);
-	assert_int_equal(sg_extent(&end, 10 * BLOCK + 1, &x), 0);
+	assert_int_equal(sg_extent(&end, 10 * BLOCK + 1, false, &x), 0);
 	assert_int_equal(x.off, 10 * BLOCK + 1);
 	assert_int_equal(x.len, 90 * BLOCK - 1);
 	disk.mapped = BLOCKS + 5;		/* more than it has */
-	assert_int_equal(sg_extent(&end, 0, &x), 0);
+	assert_int_equal(sg_extent(&end, 0, false, &x), 0);
 	assert_int_equal(x.len, BYTES);
-	assert_int_equal(sg_extent(&end, 10 * BLOCK, &x), 0);
+	assert_int_equal(sg_extent(&end, 10 * BLOCK, false, &x), 0);
 	assert_int_equal(x.len, (BLOCKS - 10) * BLOCK);
 	disk.mapped = 0;
-	assert_int_equal(sg_extent(&end, 0, &x), EIO);
+	assert_int_equal(sg_extent(&end, 0, false, &x), EIO);
 }
 
 static void
