@@ -117,8 +117,6 @@ struct backend {
 	 * endpoint_disk.
 	 */
 	void (*disk)(const struct endpoint *, struct disk *);
-	/* See endpoint_traits.  NULL: there is nothing to say. */
-	void (*traits)(const struct endpoint *, char *text, size_t room);
 	/* A remark for the report at the end, or "".  NULL: never any. */
 	void (*note)(const struct endpoint *, char *text, size_t room);
 	/*

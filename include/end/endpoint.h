@@ -168,6 +168,8 @@ struct endpoint {		/* shared by all workers; const once open */
 				 * what is unpacked, read while opening,
 				 * zeros behind its end; or NULL: unread */
 	char		 again[300];	/* its new name: endpoint_replace */
+	char		 offers[512];	/* what else users should know about
+				 * it, such as how many connections it has */
 	char		 said[256];	/* once closed: note of the backend, */
 	char		 packed[HASH_HEX];	/* and the digest of what it
 				 * was unpacked from, for expect=, or "" */
@@ -275,12 +277,6 @@ unsigned endpoint_writers(struct endpoint *, uint64_t from, uint64_t to,
  */
 int endpoint_check_range(struct endpoint *, uint64_t from, uint64_t to,
     const struct endpoint *src, uint64_t src_from, struct fault *f);
-
-/*
- * Write what else users should know about an end of this kind, such as how many
- * connections it has; "" if nothing.
- */
-void endpoint_traits(const struct endpoint *, char *text, size_t room);
 
 /*
  * The number of a call that is now inside the library that carries requests,

@@ -163,14 +163,6 @@ endpoint_kind(const struct endpoint *ep)
 	return &kinds[ep->kind];
 }
 
-void
-endpoint_traits(const struct endpoint *ep, char *text, size_t room)
-{
-	text[0] = '\0';
-	if (ep->be->traits != NULL)
-		ep->be->traits(ep, text, room);
-}
-
 unsigned
 endpoint_inside(const struct endpoint *ep)
 {

@@ -309,6 +309,12 @@ nbd_describe(struct endpoint *ep, const struct nbd *nbd)
 	ep->is.zeroes = target && nbd->zeroes;
 	ep->is.sparse = !target && nbd->extents &&
 	    (ep->spec.flags & FLAG_NOSPARSE) == 0;
+	snprintf(ep->offers, sizeof(ep->offers), "%s%s%s%s", nbd->several ?
+	    "a connection for each worker" : "one connection",
+	    nbd->tls ? ", encrypted" : "",
+	    target ? nbd->flushes ? ", flush" : ", no flush" :
+	    nbd->extents ? ", reports holes" : "",
+	    target ? nbd->zeroes ? ", zeros" : ", no zeros" : "");
 }
 
 /* The bitmap context that iflag= names.  Returns 0 or ENOMEM. */
@@ -719,20 +725,6 @@ nbd_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 }
 
 static void
-nbd_traits(const struct endpoint *ep, char *text, size_t room)
-{
-	const struct nbd *nbd = ep->priv;
-	bool target = ep->spec.role == TARGET;
-
-	snprintf(text, room, "%s%s%s%s", nbd->several ?
-	    "a connection for each worker" : "one connection",
-	    nbd->tls ? ", encrypted" : "",
-	    target ? nbd->flushes ? ", flush" : ", no flush" :
-	    nbd->extents ? ", reports holes" : "",
-	    target ? nbd->zeroes ? ", zeros" : ", no zeros" : "");
-}
-
-static void
 nbd_note(const struct endpoint *ep, char *text, size_t room)
 {
 	const struct nbd *nbd = ep->priv;
@@ -755,7 +747,6 @@ const struct backend nbd_backend = {
 	.flush = nbd_flush_end,
 	.open_readback = nbd_readback,
 	.note = nbd_note,
-	.traits = nbd_traits,
 	.close = nbd_close_end,
 };
 

@@ -71,18 +71,24 @@ rbd_close_end(struct endpoint *ep)
 static void
 rbd_describe(struct endpoint *ep, const struct rbd *rbd)
 {
+	const struct rbd_image *image = &rbd->image;
 	bool target = ep->spec.role == TARGET;
 
-	ep->geo.size = ep->geo.room = (int64_t)rbd->image.size;
+	ep->geo.size = ep->geo.room = (int64_t)image->size;
 	ep->geo.io_max = RBD_CALL_MOST;
 	ep->cmd = (struct commands){ .unit = 1, .most = RBD_CALL_MOST,
-		.zero_most = ZERO_MOST, .end = rbd->image.size };
+		.zero_most = ZERO_MOST, .end = image->size };
 	ep->sync_why = "librbd has threads of its own";
 	ep->is.seekable = ep->is.past_cache = ep->is.probed = true;
 	ep->is.device = ep->is.remote = true;
 	ep->is.durable = target;
 	ep->is.zeroes = target;
 	ep->is.sparse = !target && (ep->spec.flags & FLAG_NOSPARSE) == 0;
+	snprintf(ep->offers, sizeof(ep->offers), "cluster %s, image %s%s%s%s",
+	    image->fsid, image->id,
+	    image->snapshot != UINT64_MAX ? ", a snapshot" : "",
+	    image->user[0] != '\0' ? ", open for writing by " : "",
+	    image->user);
 }
 
 static int
@@ -346,17 +352,6 @@ rbd_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	return 0;
 }
 
-static void
-rbd_traits(const struct endpoint *ep, char *text, size_t room)
-{
-	const struct rbd_image *image = &((const struct rbd *)ep->priv)->image;
-
-	snprintf(text, room, "cluster %s, image %s%s%s%s", image->fsid,
-	    image->id, image->snapshot != UINT64_MAX ? ", a snapshot" : "",
-	    image->user[0] != '\0' ? ", open for writing by " : "",
-	    image->user);
-}
-
 const struct backend rbd_backend = {
 	.open = rbd_open_end,
 	.check_range = rbd_check_range,
@@ -367,7 +362,6 @@ const struct backend rbd_backend = {
 	.extent = rbd_extent,
 	.flush = rbd_flush_end,
 	.open_readback = rbd_readback,
-	.traits = rbd_traits,
 	.close = rbd_close_end,
 };
 

@@ -395,29 +395,6 @@ blocks_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 /* --- opening and closing ------------------------------------------------ */
 
 static void
-decoded_traits(const struct endpoint *ep, char *text, size_t room)
-{
-	const struct decoded *d = ep->priv;
-	char least[32], held[64] = "", carrier[64] = "";
-
-	endpoint_traits(&d->carrier, carrier, sizeof(carrier));
-	if (!d->size.exact && d->size.size > 0)
-		snprintf(held, sizeof(held), ", at least %s", number_si(least,
-		    sizeof(least), (double)d->size.size));
-	if (d->blocks != NULL)
-		snprintf(held, sizeof(held), ", %llu blocks on up to %u "
-		    "threads", (unsigned long long)d->size.parts,
-		    unpacker_threads(d->blocks));
-	else if (d->d.codec->bit == DECODE_XZ && d->size.parts > 1)
-		snprintf(held, sizeof(held), ", %llu blocks on up to %u "
-		    "threads, in order", (unsigned long long)d->size.parts,
-		    d->d.threads);
-	snprintf(text, room, "%s%sdecoded from %s%s", carrier,
-	    carrier[0] != '\0' ? ", " : "", d->d.codec->bit == 0 ?
-	    "what its first bytes say" : d->d.codec->word, held);
-}
-
-static void
 decoded_free(struct decoded *d)
 {
 	unpacker_close(d->blocks);
@@ -456,14 +433,12 @@ static const struct backend blocks_backend = {
 	.detach = blocks_detach,
 	.transfer = blocks_transfer,
 	.check_kept = blocks_check_kept,
-	.traits = decoded_traits,
 	.close = decoded_close,
 };
 
 static const struct backend decoded_backend = {
 	.transfer = decoded_transfer,
 	.check_kept = decoded_check_kept,
-	.traits = decoded_traits,
 	.close = decoded_close,
 };
 
@@ -552,6 +527,29 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 	return 0;
 }
 
+/* What users should know is also what they should about the carrier. */
+static void
+decoded_offers(struct endpoint *ep, const struct decoded *d)
+{
+	size_t n = strlen(ep->offers);
+	char least[32], held[64] = "";
+
+	if (!d->size.exact && d->size.size > 0)
+		snprintf(held, sizeof(held), ", at least %s", number_si(least,
+		    sizeof(least), (double)d->size.size));
+	if (d->blocks != NULL)
+		snprintf(held, sizeof(held), ", %llu blocks on up to %u "
+		    "threads", (unsigned long long)d->size.parts,
+		    unpacker_threads(d->blocks));
+	else if (d->d.codec->bit == DECODE_XZ && d->size.parts > 1)
+		snprintf(held, sizeof(held), ", %llu blocks on up to %u "
+		    "threads, in order", (unsigned long long)d->size.parts,
+		    d->d.threads);
+	snprintf(ep->offers + n, sizeof(ep->offers) - n, "%sdecoded from %s%s",
+	    n > 0 ? ", " : "", d->d.codec->bit == 0 ?
+	    "what its first bytes say" : d->d.codec->word, held);
+}
+
 /* The source now has the content, and its carrier what is read. */
 static void
 decoded_take_over(struct endpoint *ep, struct decoded *d)
@@ -575,6 +573,7 @@ decoded_take_over(struct endpoint *ep, struct decoded *d)
 	ep->dir = ep->layer = -1;
 	ep->held = 0;
 	ep->sync_why = d->blocks != NULL ? "the source is unpacked" : NULL;
+	decoded_offers(ep, d);
 }
 
 static unsigned

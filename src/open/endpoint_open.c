@@ -714,6 +714,7 @@ endpoint_replace(struct endpoint *ep, struct endpoint *new, struct fault *f)
 	ep->be = new->be;
 	ep->priv = new->priv;
 	ep->holds = new->holds;
+	strlcpy(ep->offers, new->offers, sizeof(ep->offers));
 	ep->cmd = new->cmd;
 	ep->id = new->id;
 	ep->is.inherited = false;

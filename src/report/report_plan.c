@@ -50,7 +50,6 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 {
 	uint64_t length = ep->spec.role == TARGET ?
 	    round_up(p->length, p->pad) : p->length;
-	char traits[96];
 
 	print(out, "%s=%s", what, ep->name);
 	print(out, "%s_kind=%s%s", what, endpoint_kind(ep)->text,
@@ -67,9 +66,8 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	if (ep->geo.block > 0)
 		print(out, "%s_block=%u", what, ep->geo.block);
 	disk_plan(out, ep, what);
-	endpoint_traits(ep, traits, sizeof(traits));
-	if (traits[0] != '\0')
-		print(out, "%s_offers=%s", what, traits);
+	if (ep->offers[0] != '\0')
+		print(out, "%s_offers=%s", what, ep->offers);
 	if (ep == p->dst && endpoint_users(ep) != USERS_KNOWN)
 		print(out, "%s_users=%s", what,
 		    endpoint_users(ep) == USERS_REGISTERED ?

@@ -126,8 +126,6 @@ wording_who(char *text, size_t room, const struct endpoint *ep)
 const char *
 wording_end(char *text, size_t room, const struct endpoint *ep)
 {
-	char traits[96];
-
 	strlcpy(text, endpoint_kind(ep)->text, room);
 	if (ep->is.absent)
 		wording_add(text, room, ", to be created");
@@ -135,9 +133,8 @@ wording_end(char *text, size_t room, const struct endpoint *ep)
 	if (ep->geo.block > 0)
 		wording_add(text, room, " in blocks of %u", ep->geo.block);
 	wording_add_disk(text, room, ep);
-	endpoint_traits(ep, traits, sizeof(traits));
-	if (traits[0] != '\0')
-		wording_add(text, room, ", %s", traits);
+	if (ep->offers[0] != '\0')
+		wording_add(text, room, ", %s", ep->offers);
 	return text;
 }
 

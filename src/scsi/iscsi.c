@@ -262,6 +262,8 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->is.remote = ep->is.single = true;
 	ep->geo.depth = FLIGHTS;
 	ep->geo.io_max = ep->cmd.most;
+	snprintf(ep->offers, sizeof(ep->offers), "at %s%s", iscsi->link.peer,
+	    iscsi->to.user != NULL ? ", by CHAP" : "");
 	return 0;
 }
 
@@ -513,15 +515,6 @@ iscsi_readback(const struct endpoint *target, struct endpoint *r,
 }
 
 static void
-iscsi_traits(const struct endpoint *ep, char *text, size_t room)
-{
-	const struct iscsi *iscsi = iscsi_of(ep);
-
-	snprintf(text, room, "at %s%s", iscsi->link.peer,
-	    iscsi->to.user != NULL ? ", by CHAP" : "");
-}
-
-static void
 iscsi_disk(const struct endpoint *ep, struct disk *d)
 {
 	*d = iscsi_of(ep)->disk;
@@ -541,7 +534,6 @@ const struct backend iscsi_backend = {
 	.flush = iscsi_flush,
 	.open_readback = iscsi_readback,
 	.note = sg_note,
-	.traits = iscsi_traits,
 	.disk = iscsi_disk,
 	.close = iscsi_close,
 };
