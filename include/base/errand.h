@@ -14,6 +14,14 @@
  */
 bool errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err);
 
+/*
+ * The same in two steps.  errand_start returns NULL with *err if no thread can
+ * be started.  errand_over waits up to 0.1 s: true if it has returned; then, or
+ * if this was the "last" wait, the errand is no longer the caller's.
+ */
+struct errand *errand_start(void (*run)(void *), void *arg, int *err);
+bool errand_over(struct errand *, bool last);
+
 /* The same, for as long as stay(with), which is called ten times a second. */
 bool errand_watch(void (*run)(void *), void *arg, bool (*stay)(void *),
     void *with, int *err);

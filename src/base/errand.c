@@ -17,6 +17,7 @@ enum { MOMENT = 100000000 };	/* ns */
 struct errand {
 	void		(*run)(void *);	/* set before the thread starts */
 	void		*arg;		/* likewise; the caller's */
+	pthread_t	 thread;	/* for who waits */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;
 	bool		 over;	/* l */
@@ -79,16 +80,28 @@ errand_await(struct errand *e, bool last)
 	return over;
 }
 
-static bool
-errand_await_while(struct errand *e, bool (*stay)(void *), void *with)
+struct errand *
+errand_start(void (*run)(void *), void *arg, int *err)
 {
-	bool last = false;
+	struct errand *e = errand_begin(run, arg);
 
-	while (!errand_await(e, last)) {
-		if (last)
-			return false;
-		last = !stay(with);
-	}
+	*err = e == NULL ? ENOMEM : pthread_create(&e->thread, NULL,
+	    errand_thread, e);
+	if (*err == 0 || e == NULL)
+		return e;
+	errand_free(e);
+	return NULL;
+}
+
+bool
+errand_over(struct errand *e, bool last)
+{
+	pthread_t thread = e->thread;
+
+	if (!errand_await(e, last))
+		return false;
+	pthread_join(thread, NULL);
+	errand_free(e);
 	return true;
 }
 
@@ -96,23 +109,17 @@ bool
 errand_watch(void (*run)(void *), void *arg, bool (*stay)(void *), void *with,
     int *err)
 {
-	struct errand *e = errand_begin(run, arg);
-	pthread_t thread;
+	struct errand *e = errand_start(run, arg, err);
+	bool last = false;
 
-	*err = e == NULL ? ENOMEM : pthread_create(&thread, NULL, errand_thread,
-	    e);
-	if (*err != 0) {
-		if (e != NULL)
-			errand_free(e);
-		return false;
+	while (e != NULL && !errand_over(e, last)) {
+		if (last) {
+			*err = ETIMEDOUT;
+			return false;
+		}
+		last = !stay(with);
 	}
-	if (!errand_await_while(e, stay, with)) {
-		*err = ETIMEDOUT;
-		return false;
-	}
-	pthread_join(thread, NULL);
-	errand_free(e);
-	return true;
+	return e != NULL;
 }
 
 bool

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/errand.h"
 #include "base/fault.h"
 #include "end/endpoint.h"
 
@@ -26,6 +27,12 @@ struct target {
 	atomic_uint_fast64_t answered;	/* ns: its last answer, or the last time
 					 * that no request was in flight */
 	atomic_uint	 asked;		/* requests in flight */
+	struct {			/* a flush or a close, see tee.c */
+		struct errand	*errand;	/* under way, or NULL */
+		void (*run)(struct endpoint *, struct fault *);
+		uint64_t	 since, limit;	/* ns */
+		struct fault	 f;	/* the errand's, until it is over */
+	}		 call;
 };
 
 struct targets {
@@ -35,7 +42,6 @@ struct targets {
 	atomic_bool	 stuck;		/* a call was abandoned: tee_stuck */
 	atomic_uint_fast64_t end, padded;	/* end of what was written,
 						 * without and with padding */
-	struct errands	*errands;	/* of tee.c */
 	struct target	 target[];
 };
 

@@ -4,10 +4,7 @@
  * that concern an end as a whole are made for each target that is left.
  *
  * Calls that may take long (flush, close) are made for all at the same time,
- * each in its own thread.  A target that takes too long is abandoned, as in a
- * lane.
- *
- *	l	errands->lock
+ * each as an errand.  A target that takes too long is abandoned, as in a lane.
  */
 #include "open/tee.h"
 
@@ -29,90 +26,12 @@
 
 /* --- calls to all targets at the same time ------------------------------- */
 
-struct errand {			/* a call to one target */
-	pthread_t	 thread;
-	struct errands	*all;
-	unsigned	 i;
-	uint64_t	 since, limit;	/* ns */
-	void		(*run)(struct endpoint *, struct fault *);
-	bool		 begun;		/* there is a thread to join */
-	bool		 under_way;	/* l */
-	struct fault	 f;		/* l: its result; status 0: success */
-};
-
-struct errands {		/* l: lock.  One kind of call at a time */
-	struct targets	*t;
-	const char	*what;		/* for messages */
-	pthread_mutex_t	 lock;
-	pthread_cond_t	 over;
-	unsigned	 left;		/* l */
-	struct errand	 one[TARGETS_MOST];
-};
-
-/*
- * Threads that make the same call at all targets.  Returns NULL without memory.
- * Free them only if no target hangs.
- */
-static struct errands *
-errands_new(struct targets *t)
-{
-	struct errands *all = calloc(1, sizeof(*all));
-	unsigned i;
-
-	if (all == NULL)
-		return NULL;
-	all->t = t;
-	pthread_mutex_init(&all->lock, NULL);
-	clock_condition(&all->over);
-	for (i = 0; i < t->n; i++) {
-		all->one[i].all = all;
-		all->one[i].i = i;
-	}
-	return all;
-}
-
 static void
-errands_free(struct errands *all)
+target_call(void *arg)
 {
-	pthread_cond_destroy(&all->over);
-	pthread_mutex_destroy(&all->lock);
-	free(all);
-}
+	struct target *to = arg;
 
-static void *
-carry_out(void *arg)
-{
-	struct errand *e = arg;
-	struct errands *all = e->all;
-	struct fault f = { .status = 0 };
-
-	e->run(&all->t->target[e->i].ep, &f);
-	pthread_mutex_lock(&all->lock);
-	if (e->under_way) {		/* unless it was abandoned */
-		targets_answer(all->t, e->i, e->since);
-		e->under_way = false;
-		e->f = f;
-		all->left--;
-		pthread_cond_signal(&all->over);
-	}
-	pthread_mutex_unlock(&all->lock);
-	return NULL;
-}
-
-/* l: abandon those that take too long. */
-static void
-tee_errands_hurry(struct errands *all)
-{
-	uint64_t now = clock_ns();
-	struct errand *e;
-
-	for (e = all->one; e < all->one + all->t->n; e++)
-		if (e->under_way && now - e->since > e->limit) {
-			targets_abandon(all->t, e->i, e->limit, all->what,
-			    STATUS_NOT_FLUSHED);
-			e->under_way = e->begun = false;
-			all->left--;
-		}
+	to->call.run(&to->ep, &to->call.f);
 }
 
 /*
@@ -120,28 +39,64 @@ tee_errands_hurry(struct errands *all)
  * least 1 MB/s is expected of a medium.
  */
 static uint64_t
-tee_errands_timeout(const struct targets *t, const struct target *to)
+target_call_timeout(const struct targets *t, const struct target *to)
 {
 	return t->limit + (to->ep.is.past_cache ? 0 : to->written * 1000);
 }
 
+/* The call to a target is over, and has failed if f->status is not 0. */
 static void
-tee_errands_begin(struct errands *all, struct errand *e,
+targets_called(struct targets *t, unsigned i)
+{
+	struct target *to = &t->target[i];
+
+	to->call.errand = NULL;
+	targets_answer(t, i, to->call.since);
+	if (to->call.f.status != 0)
+		targets_drop(t, i, &to->call.f);
+}
+
+static void
+targets_call(struct targets *t, unsigned i,
     void (*run)(struct endpoint *, struct fault *))
 {
-	struct target *to = &all->t->target[e->i];
+	struct target *to = &t->target[i];
+	int err;
 
-	e->run = run;
-	e->since = clock_ns();
-	e->limit = tee_errands_timeout(all->t, to);
-	e->under_way = true;
-	targets_ask(all->t, e->i);
-	pthread_mutex_lock(&all->lock);
-	all->left++;
-	pthread_mutex_unlock(&all->lock);
-	e->begun = pthread_create(&e->thread, NULL, carry_out, e) == 0;
-	if (!e->begun)
-		carry_out(e);
+	to->call.run = run;
+	to->call.f.status = 0;
+	to->call.since = clock_ns();
+	to->call.limit = target_call_timeout(t, to);
+	targets_ask(t, i);
+	to->call.errand = errand_start(target_call, to, &err);
+	if (to->call.errand != NULL)
+		return;
+	target_call(to);
+	targets_called(t, i);
+}
+
+/*
+ * Wait a moment for the call to a target, if there is one, and abandon it if it
+ * takes too long.  True if it is still under way.
+ */
+static bool
+targets_await(struct targets *t, unsigned i, const char *what)
+{
+	struct target *to = &t->target[i];
+	bool late = clock_ns() - to->call.since > to->call.limit;
+
+	if (to->call.errand == NULL)
+		return false;
+	if (errand_over(to->call.errand, late)) {
+		targets_called(t, i);
+		return false;
+	}
+	if (late) {
+		to->call.errand = NULL;
+		targets_abandon(t, i, to->call.limit, what,
+		    STATUS_NOT_FLUSHED);
+	}
+	return !late;
 }
 
 /*
@@ -150,34 +105,22 @@ tee_errands_begin(struct errands *all, struct errand *e,
  * takes too long; then "what" says what was not done.
  */
 static void
-errands_send(struct targets *t, const char *what, bool dropped,
+targets_call_all(struct targets *t, const char *what, bool dropped,
     void (*run)(struct endpoint *, struct fault *))
 {
-	struct errands *all = t->errands;
-	uint64_t stood;
-	bool in_vain;
-	unsigned i;
+	uint64_t looked, stood;
+	unsigned i, j, left = 1;
 
-	all->what = what;
 	for (i = 0; i < t->n; i++)
 		if (!t->target[i].stuck && (dropped || !t->target[i].dropped))
-			tee_errands_begin(all, &all->one[i], run);
-	pthread_mutex_lock(&all->lock);
-	while (all->left > 0) {
-		in_vain = targets_wait(&all->over, &all->lock, &stood);
-		for (i = 0; i < t->n; i++)
-			all->one[i].since += stood;
-		if (in_vain)
-			tee_errands_hurry(all);
-	}
-	pthread_mutex_unlock(&all->lock);
-	for (i = 0; i < t->n; i++) {
-		if (all->one[i].begun)
-			pthread_join(all->one[i].thread, NULL);
-		all->one[i].begun = false;
-		if (all->one[i].f.status != 0)
-			targets_drop(t, i, &all->one[i].f);
-	}
+			targets_call(t, i, run);
+	for (looked = clock_ns(); left > 0;)
+		for (i = left = 0; i < t->n; i++) {
+			left += targets_await(t, i, what);
+			stood = clock_missed(&looked);
+			for (j = 0; j < t->n; j++)
+				t->target[j].call.since += stood;
+		}
 }
 
 static const struct backend tee_backend;
@@ -266,7 +209,6 @@ tee_silent(struct endpoint *ep)
 static void
 free_targets(struct targets *t)
 {
-	errands_free(t->errands);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -279,11 +221,6 @@ new_targets(unsigned n, const struct opts *o)
 	if (t == NULL)
 		return NULL;
 	t->n = n;
-	t->errands = errands_new(t);
-	if (t->errands == NULL) {
-		free(t);
-		return NULL;
-	}
 	pthread_mutex_init(&t->lock, NULL);
 	t->limit = (uint64_t)opts_timeout(o) * 1000000000;
 	return t;
@@ -601,7 +538,7 @@ close_one(struct endpoint *ep, struct fault *f)
 static int
 tee_flush(struct endpoint *ep, struct fault *f)
 {
-	errands_send(tee_targets(ep), "not flushed", false, flush_one);
+	targets_call_all(tee_targets(ep), "not flushed", false, flush_one);
 	return targets_left(ep, f);
 }
 
@@ -663,7 +600,7 @@ tee_close(struct endpoint *ep)
 
 	if (tee->readers != NULL)
 		return close_reader(tee);
-	errands_send(tee->targets, "not closed", true, close_one);
+	targets_call_all(tee->targets, "not closed", true, close_one);
 	return 0;
 }
 
