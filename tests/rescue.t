@@ -267,10 +267,10 @@ if [[ $VARIANT = plain ]]; then
 	it "is not kept busy by jumps where a disk rotates" figure rotating 11 31 16 20 17 62
 	it "does not take who waits behind a slow error for slow" figure seconds 11 8 17 16
 	it "has errors side by side of flash that serves four" figure '-n 4 ends' 16 450
-	it "foreshows where a dead head is next, of 256 times" figure dead64 11 90 15 150
+	it "foreshows where a dead head is next, of 256 times" figure dead64 11 30 15 65
 	if [[ -n $LONG ]]; then
-		it "... of 32 times" figure dead512 11 60 15 116
-		it "... where its tracks become shorter, of 341 times" figure zones 11 190 15 620
+		it "... of 32 times" figure dead512 11 40 15 95
+		it "... where its tracks become shorter, of 341 times" figure zones 11 170 15 600
 	fi
 fi
 # Where errors are many, each worker reads alone.

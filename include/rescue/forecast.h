@@ -20,6 +20,7 @@ struct forecast {
 	uint64_t	 start;		/* exact: the last run of a pattern, */
 	uint64_t	 length;	/* its length, 0: no pattern, */
 	uint64_t	 period;	/* and the distance to the next, or 0 */
+	unsigned	 missed;	/* in a row that were not foretold */
 };
 
 /*

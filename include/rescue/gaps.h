@@ -83,7 +83,9 @@ struct gaps {			/* g: lock */
 	}		 low[GAPS_LOWS];	/* g */
 	size_t		 lows;	/* g */
 	struct forecast	 forecast;	/* g: bad runs that are alike */
-	struct run	 exact;	/* g: what is known of the last one */
+	struct run	 exact;	/* g: what is known of the last one, */
+	struct run	 within;	/* g: which lies in here, */
+	bool		 unproved;	/* g: if the middle of that is bad */
 	bool		 rest;		/* g: little is hoped for: ends first */
 	uint64_t	 dry;		/* g: probes in dead gaps that failed,
 					 * in a row */

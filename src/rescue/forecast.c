@@ -6,11 +6,13 @@
 #include "rescue/forecast.h"
 
 enum {
-	RUN_LEAST = 2 << 20,	/* bytes; shorter ones are not worth it */
+	RUN_LEAST = 64 << 10,	/* bytes; shorter ones are not worth it */
 	ALIKE = 8,		/* lengths differ by 1/ALIKE at most, */
 	EVEN = 32,		/* and distances by 1/EVEN, */
 	WHOLE = 64,		/* or 1/WHOLE of a multiple */
+	HEADS = 32,		/* no disk has more */
 	ENOUGH = 2,		/* runs like the first one */
+	MISSED = 6,		/* in a row: there is no pattern */
 };
 
 static bool
@@ -42,7 +44,8 @@ forecast_met(struct forecast *f, const struct run *run)
 	uint64_t length = run->end - run->off;
 
 	forecast_compare(f, run);
-	return length >= RUN_LEAST && (f->alike >= ENOUGH ||
+	return length >= RUN_LEAST && f->missed < MISSED &&
+	    (f->alike >= ENOUGH ||
 	    (f->length > 0 && close_to(length, f->length, ALIKE)));
 }
 
@@ -59,7 +62,8 @@ period_of(const struct forecast *f, const struct run *run)
 	if (length != f->length &&
 	    close_to(f->period, heads * f->length, WHOLE))
 		return heads * length;
-	return close_to(step, f->period, ALIKE) ? step : f->period;
+	return step < f->period || close_to(step, f->period, ALIKE) ? step :
+	    f->period;
 }
 
 void
@@ -81,7 +85,7 @@ forecast_learn(struct forecast *f, const struct run *run)
 bool
 forecast_next(const struct forecast *f, struct run *next)
 {
-	if (f->period <= f->length)
+	if (f->period <= f->length || f->period / HEADS > f->length)
 		return false;
 	next->off = f->start + f->period;
 	next->end = next->off + f->length;

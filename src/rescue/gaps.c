@@ -23,7 +23,8 @@
  * been too long: less is remembered, unless a little less is known to fail.
  *
  * Long runs at equal distances are a pattern (forecast.c): after three
- * the exact ends of two are found.  Then the next is foretold, and left out
+ * the exact ends of two are found, and a block between them is tried, for a
+ * jump may cross several small ones.  Then the next is foretold, and left out
  * without an error: what follows it is read, its ends when little is hoped for.
  *
  * Where a piece that failed has been read after all, in small reads (longer
@@ -330,6 +331,9 @@ put_new(struct gaps *g, struct gap gap)
 		gap.urgent = true;
 	}
 	gap.was = gap.end - gap.off;
+	if (gap.kind == GAP_DEAD && gap.off >= g->within.off && gap.end <=
+	    g->within.end && gap.was > (g->within.end - g->within.off) / 4)
+		gap.urgent = g->unproved;
 	gap.got = 0;
 	gap.age = g->age++;
 	gap.hope = hope_of(g, &gap);
@@ -529,7 +533,6 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 	*p = (struct gap_piece){ .gap = *gap, .off = gap->off, .busy = true };
 	if (gap->kind == GAP_FAILED) {
 		n = MAX(gap->was / FINE, g->unit);
-		n = n < 2 * g->unit && gap->was / FINE < g->unit ? g->unit : n;
 	} else if (gap_hopeless(g, gap)) {
 		n = (g->words & RESCUE_NOSCRAPE) != 0 && gap->status != BAD ?
 		    SWEEP : g->unit;
@@ -537,11 +540,13 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 		n = gap->kind == GAP_FRESH ? n : MIN(n, len / 8);
 		p->off = gap->kind == GAP_FRESH ? gap_landing(g, gap, n) :
 		    gap->off + (len - MIN(n, len)) / 2;
+		if (gap->kind == GAP_DEAD && gap->urgent) {
+			n = g->unit;
+			p->off = gap->off + len / 8 * 3;
+		}
 		p->off = block_begin(g, gap->off, gap->end, gap->end - p->off);
 	} else {
 		n = g->errors > 0 ? MIN(n, MAX(near, g->unit)) : n;
-		if (gap->kind != GAP_FRESH && gap->foretold)
-			n = MIN(n, MAX(gap->got, g->unit));
 		if (gap->kind == GAP_FRESH && forecast_next(&g->forecast,
 		    &next) && next.off > gap->off)
 			end = MIN(end, next.off);
@@ -623,7 +628,7 @@ leave_out_foretold(struct gaps *g)
 	struct gap gap = g->heap[0], run = gap;
 	struct run next;
 
-	if (gap.kind != GAP_FRESH || !gap.front || g->n == g->room ||
+	if (gap.kind != GAP_FRESH || !gap.front ||
 	    !forecast_next(&g->forecast, &next) || next.off != gap.off ||
 	    next.end >= gap.end)
 		return;
@@ -632,13 +637,14 @@ leave_out_foretold(struct gaps *g)
 	run.end = next.end;
 	run.back = false;
 	run.foretold = true;
-	(void)put_new(g, run);	/* there is room for both */
+	g->err = put_new(g, run);
 	gap.met = gap.off;
 	gap.off = next.end;
 	gap.front = false;
 	gap.foretold = true;
 	gap.fails = 0;
-	(void)put_new(g, gap);
+	if (g->err == 0)
+		g->err = put_new(g, gap);
 }
 
 /*
@@ -652,6 +658,8 @@ first_gap(struct gaps *g)
 		if (gaps_outdated(g) || come_to_rest(g))
 			continue;
 		leave_out_foretold(g);
+		if (g->err != 0)
+			break;
 		if (!gap_unwanted(g, &g->heap[0]))
 			return &g->heap[0];
 		remove_first(g);
@@ -1056,6 +1064,16 @@ gaps_mend(struct gaps *g, uint64_t at, bool good)
 			(void)gap_mend(g, &p->gap, at, good);
 }
 
+/* Where a run begins, if it was met in a read of one block; else UINT64_MAX. */
+static uint64_t
+met_by_block(const struct gaps *g, uint64_t met)
+{
+	uint64_t off = met > 0 ? block_begin(g, 0, met, g->unit) : 0;
+
+	return met > 0 && map_at(g->map, gaps_mirrored(g, off, met).off) ==
+	    BAD ? off : UINT64_MAX;
+}
+
 /*
  * A run was crossed.  If it is one of a pattern its exact ends are found at
  * once, unless it was foretold.
@@ -1070,20 +1088,25 @@ gaps_crossed(struct gaps *g, const struct gap *gap, uint64_t end)
 
 	if (!forecast_met(&g->forecast, &run))
 		return false;
+	g->forecast.missed = told ? 0 : g->forecast.missed + 1;
 	if (told) {
 		forecast_learn(&g->forecast, &run);
 		return false;
 	}
+	g->exact = (struct run){ .off = met_by_block(g, run.off) };
+	g->unproved = g->forecast.period == 0 && gap->fails == 0;
+	g->within = run;
+	g->within.off = MIN(run.off, g->exact.off);
 	for (i = 0; i < g->n; i++) {
 		edge = &g->heap[i];
 		if ((edge->kind != GAP_FAILED || edge->end != run.off) &&
 		    (!edge->foretold || edge->off != run.off))
 			continue;
+		g->within.off = MIN(edge->off, g->within.off);
 		edge->urgent = true;
 		edge->hope = hope_of(g, edge);
 		sift_up(g, i);
 	}
-	g->exact = (struct run){ .off = UINT64_MAX };
 	return true;
 }
 
@@ -1111,6 +1134,9 @@ give_good(struct gaps *g, struct gap *gap, uint64_t off, uint64_t end)
 	if (gap->kind == GAP_DEAD) {
 		gaps_learn(g, GAP_DEAD, gap->was, n, 0);
 		g->dry = 0;
+		if (gap->urgent)	/* it was no run */
+			g->within = (struct run){ .off = UINT64_MAX };
+		gap->urgent = false;
 	}
 	if (off > gap->off && gap->back && end == gap->end) {
 		gap->end = off;
@@ -1167,6 +1193,7 @@ learn_bad(struct gaps *g, struct gap *gap, uint64_t off)
 	g->errors++;
 	g->heals = g->heals && gap->kind != GAP_FAILED;
 	g->dry += gap->kind == GAP_DEAD;
+	g->unproved = g->unproved && !(gap->kind == GAP_DEAD && gap->urgent);
 	if (gap->kind == GAP_FRESH) {
 		g->fresh.errors++;
 		if (!gap->front)
@@ -1178,20 +1205,29 @@ learn_bad(struct gaps *g, struct gap *gap, uint64_t off)
 	gap->fails = open_ended(gap) ? 0 : gap->fails + 1;
 }
 
+/* The exact ends are known, and that what is between them is bad. */
+static void
+run_known(struct gaps *g)
+{
+	if (g->unproved || g->exact.off >= g->exact.end)
+		return;
+	forecast_learn(&g->forecast, &g->exact);
+	g->exact = g->within = (struct run){ .off = UINT64_MAX };
+}
+
 /* A block next to good data has failed: the exact end of a run, perhaps. */
 static void
 edge_found(struct gaps *g, const struct gap *block)
 {
 	struct run *run = &g->exact;
 
+	if (block->off < g->within.off || block->end > g->within.end)
+		return;
 	if (block->front)
 		run->off = block->off;
 	if (block->back)
 		run->end = block->end;
-	if (block->urgent && run->off < run->end) {
-		forecast_learn(&g->forecast, run);
-		*run = (struct run){ .off = UINT64_MAX };
-	}
+	run_known(g);
 }
 
 /* What has failed is to be read in small reads, unless it is a block. */
@@ -1212,11 +1248,19 @@ put_failed(struct gaps *g, const struct gap *gap, uint64_t off, uint64_t end)
 		part.kind = GAP_DEAD;
 		part.fails = gap->fails + 1;
 	}
+	if (!open_ended(&part) && off >= g->within.off &&
+	    end <= g->within.end) {
+		g->unproved = false;
+		run_known(g);
+	}
 	part.foretold = false;
 	part.urgent = gap->kind != GAP_FAILED && !g->rest && (g->heals ||
 	    (!g->tried && g->errors >= TRY));
 	g->tried = g->tried || part.urgent;
-	part.urgent = open_ended(&part) && (part.urgent || gap->urgent);
+	part.urgent = open_ended(&part) && (part.urgent || gap->urgent ||
+	    end == g->within.off);
+	if (end == g->within.off)	/* others have crossed its run */
+		g->within.off = off;
 	if (gap->status == UNTRIED)
 		part.status = UNTRIMMED;
 	if (block_end(g, off) >= end) {

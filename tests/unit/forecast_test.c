@@ -100,6 +100,48 @@ sure_late(void **state)
 	assert_true(forecast_met(&f, &run));
 }
 
+/* A run is met that was not foretold, again and again. */
+static void
+gives_up(void **state)
+{
+	struct forecast f = { .length = 0 };
+	unsigned i;
+
+	for (i = 0; i < 3; i++)
+		meet(&f, i * (8 * MIB), MIB);
+	assert_true(meet(&f, 24 * MIB, MIB));
+	f.missed = 6;
+	assert_false(meet(&f, 32 * MIB, MIB));
+}
+
+/* A run is found between two that were taken for neighbours. */
+static void
+half_the_way(void **state)
+{
+	struct forecast f = { .length = 0 };
+	struct run next;
+	unsigned i;
+
+	for (i = 0; i < 4; i++)
+		meet(&f, i * (8 * MIB), MIB);
+	meet(&f, 28 * MIB, MIB);
+	assert_true(forecast_next(&f, &next));
+	assert_int_equal(next.off, 32 * MIB);
+}
+
+/* More heads than a disk has. */
+static void
+too_far(void **state)
+{
+	struct forecast f = { .length = 0 };
+	struct run next;
+	unsigned i;
+
+	for (i = 0; i < 5; i++)
+		meet(&f, i * (64 * MIB), MIB);
+	assert_false(forecast_next(&f, &next));
+}
+
 /* A scratch, whose tracks are alike as well. */
 static void
 too_short(void **state)
@@ -108,7 +150,8 @@ too_short(void **state)
 	unsigned i;
 
 	for (i = 0; i < 10; i++)
-		assert_false(meet(&f, i * (4 * MIB), MIB));
+		assert_false(forecast_met(&f, &(struct run){ i * MIB, i * MIB +
+		    MIB / 32, true }));
 }
 
 int
@@ -120,6 +163,9 @@ main(void)
 		cmocka_unit_test(not_alike),
 		cmocka_unit_test(never_sure),
 		cmocka_unit_test(sure_late),
+		cmocka_unit_test(gives_up),
+		cmocka_unit_test(half_the_way),
+		cmocka_unit_test(too_far),
 		cmocka_unit_test(too_short),
 	};
 

@@ -351,6 +351,26 @@ rests_with_memory(void **state)
 	trial_end(&t);
 }
 
+/* Where runs are alike all but the first ones are foretold, however many. */
+static void
+pattern_goes_on(void **state)
+{
+	static struct bad bad[512];
+	const uint64_t length = 96 * KIB + UNIT;
+	struct trial t;
+	size_t i;
+
+	for (i = 0; i < 512; i++) {
+		bad[i].off = i * (512 * KIB) + 40 * KIB;
+		bad[i].end = bad[i].off + length;
+	}
+	trial_begin(&t, 256 * MIB, bad, 512);
+	work_off(&t, (struct gaps_fill){ .bad = false }, (256 * MIB - 512 *
+	    length) / 100 * 99);
+	assert_in_range(t.errors, 1, 50);
+	trial_end(&t);
+}
+
 int
 main(void)
 {
@@ -367,6 +387,7 @@ main(void)
 		cmocka_unit_test(slow_is_left),
 		cmocka_unit_test(two_blocks),
 		cmocka_unit_test(rests_with_memory),
+		cmocka_unit_test(pattern_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
