@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2119,SC2154
+# shellcheck shell=bash disable=SC2015,SC2119,SC2154
 # lab: -j 1 -D size=64M -D size=64M
 #
 # Clones by used= of encrypted disks whose containers are open: free blocks are
@@ -49,10 +49,10 @@ container()
 {
 	table && encrypt "$part" "$@" && fill /dev/mapper/c
 }
-# cloned [NODE]: the clone opens, its file system is sound, and all files are there
+# cloned: the clone opens, its file system is sound, and all files are there
 cloned()
 {
-	until_true 5 blockdev --rereadpt "$T" && until_true 5 test -b "${T}2" && unlock "${1-${T}2}" d && sound /dev/mapper/d
+	until_true 5 blockdev --rereadpt "$T" && until_true 5 test -b "${T}2" && unlock "${T}2" d && sound /dev/mapper/d
 }
 sound()
 {
