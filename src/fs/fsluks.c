@@ -30,8 +30,7 @@ luks_uuid(const unsigned char *from, char *to)
 	for (i = 0; i < FS_UUID + 4 && from[i] != '\0'; i++) {
 		if (from[i] == '-')
 			continue;
-		if (n == FS_UUID || memchr("0123456789abcdef", from[i], 16) ==
-		    NULL)
+		if (n == FS_UUID || strchr("0123456789abcdef", from[i]) == NULL)
 			return false;
 		to[n++] = (char)from[i];
 	}
