@@ -135,6 +135,16 @@ session_drop_outputs(void *outputs)
 	outputs_abandon(outputs);
 }
 
+/* The same, and the files of the run are not written. */
+static _Noreturn void
+session_drop(struct session *s, struct decision *d, struct outcome *out)
+{
+	int err;
+
+	errand_run(session_drop_outputs, &d->outputs, 1, &err);
+	session_abandon(s, d, out);
+}
+
 /* --- the copy ------------------------------------------------------------ */
 
 /* Close the ends, judge the run and report it.  Returns the exit status. */
@@ -143,15 +153,12 @@ session_finish(struct session *s, struct decision *d,
     const struct signals *signals, struct outcome *out)
 {
 	const struct plan *p = &d->plan;
-	bool closed;
+	bool looked, closed = settle_close(&s->src, &s->dst, d, signals, out,
+	    &looked);
 
-	if (out->signal == 0)
-		damage_make(&out->damage, plan_first(p), &out->map);
-	outputs_look(&d->outputs, p, out);
-	if (out->flush.status == 0)
-		decision_reread(d, out);
-	closed = settle_close(&s->src, &s->dst, p, signals, out);
 	outputs_finish(&d->outputs, p, out);
+	if (!looked)
+		session_drop(s, d, out);
 	if (!settle(&d->outputs, p, signals, out))
 		session_abandon(s, d, out);
 	events_result(&s->ev, p, out);
@@ -175,7 +182,7 @@ session_run(struct session *s, struct decision *d)
 	struct outcome *out = malloc(sizeof(*out));
 	struct signals signals;
 	struct fault f;
-	int status, err;
+	int status;
 
 	if (out == NULL)
 		fault_errno(&f, ENOMEM, "the outcome");
@@ -187,10 +194,8 @@ session_run(struct session *s, struct decision *d)
 		return session_leave(s, &f);
 	}
 	s->signo = out->signal;
-	if (out->abandoned) {
-		errand_run(session_drop_outputs, &d->outputs, 1, &err);
-		session_abandon(s, d, out);
-	}
+	if (out->abandoned)
+		session_drop(s, d, out);
 	status = session_finish(s, d, &signals, out);
 	free(out);
 	close(signals.fd);

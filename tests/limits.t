@@ -858,6 +858,19 @@ hung_close()
 	    until_true 10 says 'still closing its ends' >said && kill -TERM "$pid" && until_true 12 grep -q exit how &&
 	    ended exit "$2" && says "$3" && grep -q "\"status\":$2" json
 }
+# Nor where the target of a rescue is looked at for what was lost.
+hung_look()
+{
+	local bad="on=$PWD/src op=read at=1000000+1 fail=EIO" last
+	"$blocks" make src 2M && FAULT_LOG_ALL=1 with_faults "$bad;on=$PWD/dst op=read nth=99 hang" \
+	    exits 100 "$pardd" if=src of=dst map=map && cp faults all || return
+	last=$(grep -c "^read.*/dst" all)
+	rm dst map
+	with_faults "$bad;on=$PWD/dst op=read nth=$last hang" "$tools/ends" how "$pardd" if=src of=dst map=map json=json report=r.html 2>err &
+	until_true 20 grep -qs '^waits' faults && pid=$(sed -n 's/^pid //p' how) &&
+	    until_true 10 says 'still closing its ends' >said && kill -TERM "$pid" && until_true 12 grep -q exit how &&
+	    ended exit 103 && says 'dst: closing: its file system does not answer' && grep -q '"status":103' json && [[ ! -e r.html ]]
+}
 hung_report()
 {
 	hung op=rename of=dst2 report=page.html && kill -TERM "$pid" && until_true 10 grep -q exit how &&
@@ -882,6 +895,7 @@ hung_start()
 it "can be stopped while it waits for the file system of a file of the run" hung_file
 it "... of the report of several targets" hung_report
 it "... while a target does not close, which is then not flushed" hung_close dst 103 'dst: closing: its file system does not answer'
+it "... while a target is looked at for what was lost" hung_look
 it "... while a source does not, which does no harm" hung_close src 0 '^pardd: complete'
 it "... at once by a second signal" hung_twice
 it "... of log=" hung_log

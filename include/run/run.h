@@ -85,13 +85,16 @@ int copy_run(const struct plan *, const struct signals *, struct events *,
     struct outcome *out, struct fault *f);
 
 /*
- * Close both ends, while signals are answered, because close(2) may not return.
+ * Look at the ends for the last time (damage, outputs_look, decision_reread),
+ * and close them, while signals are answered, because none of that may return.
  * An error becomes out->flush.  False if that did not end within seconds after
  * a signal: the process has to end by _exit, because a thread goes on with the
- * ends, but the run can be judged and reported.
+ * ends, but the run can be judged and reported.  If it has not "looked" by
+ * then, the files of the run cannot be written.
  */
 bool settle_close(struct endpoint *src, struct endpoint *dst,
-    const struct plan *, const struct signals *, struct outcome *out);
+    struct decision *, const struct signals *, struct outcome *out,
+    bool *looked);
 
 /*
  * Write the files and judge the run, while signals are answered, because a file

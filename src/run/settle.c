@@ -1,9 +1,9 @@
 /*
- * A thread closes the ends, and another one then writes the files of the run,
- * because a file system may not answer; the main thread answers signals
- * meanwhile.  The second has the outputs to itself, and its own copy of the
- * outcome, of which the fault is taken back only when it has ended.  The maps
- * and digests are const by then.
+ * A thread looks at the ends once more and closes them, and another one then
+ * writes the files of the run, because a file system may not answer; the main
+ * thread answers signals meanwhile.  The second has the outputs to itself, and
+ * its own copy of the outcome, of which the fault is taken back only when it
+ * has ended.  The maps and digests are const by then.
  */
 #include "run/run.h"
 
@@ -40,8 +40,12 @@ struct settling {		/* the main thread's */
 struct closing {
 	struct settling	 wait;		/* the main thread's */
 	struct endpoint	*src, *dst;	/* the thread's */
+	struct decision	*d;		/* likewise, until "looked" */
+	struct outcome	*out;		/* likewise: map and target */
+	struct damage	 damage;	/* likewise */
 	int		 err;		/* likewise, until "closed" */
-	atomic_bool	 closed;	/* the target is */
+	bool		 stopped, flushed;	/* how the copy has ended */
+	atomic_bool	 looked, closed;	/* the target was, and is */
 };
 
 static void
@@ -102,31 +106,43 @@ static void
 closing_run(void *arg)
 {
 	struct closing *c = arg;
+	const struct plan *p = &c->d->plan;
 
+	if (!c->stopped)
+		damage_make(&c->damage, plan_first(p), &c->out->map);
+	outputs_look(&c->d->outputs, p, c->out);
+	if (c->flushed)
+		decision_reread(c->d, c->out);
+	c->looked = true;
 	c->err = endpoint_close(c->dst);
 	c->closed = true;
 	endpoint_close(c->src);
 }
 
-/* Each of several targets has a time limit. */
+/* The close of each of several targets has a time limit. */
 static bool
 closing_stays(void *arg)
 {
 	struct closing *c = arg;
 
-	return settle_stays(&c->wait) || (c->wait.p->targets > 1 && !c->closed);
+	return settle_stays(&c->wait) || (c->wait.p->targets > 1 && c->looked &&
+	    !c->closed);
 }
 
 bool
-settle_close(struct endpoint *src, struct endpoint *dst, const struct plan *p,
-    const struct signals *signals, struct outcome *out)
+settle_close(struct endpoint *src, struct endpoint *dst, struct decision *d,
+    const struct signals *signals, struct outcome *out, bool *looked)
 {
+	const struct plan *p = &d->plan;
 	struct closing *c = malloc(sizeof(*c));
 	bool over = false;
 	int err = ENOMEM;
 
+	*looked = true;
 	if (c != NULL) {
-		*c = (struct closing){ .src = src, .dst = dst, .wait =
+		*c = (struct closing){ .src = src, .dst = dst, .d = d,
+			.out = out, .stopped = out->signal != 0,
+			.flushed = out->flush.status == 0, .wait =
 			settling_begin(p, signals, out, "closing its ends") };
 		over = src->is.memory && dst->is.memory;	/* none hangs */
 		if (over)
@@ -134,6 +150,9 @@ settle_close(struct endpoint *src, struct endpoint *dst, const struct plan *p,
 		else
 			over = errand_attend(closing_run, c, closing_stays, c);
 		err = c->closed ? c->err : ETIMEDOUT;
+		*looked = c->looked;
+		if (*looked)
+			out->damage = c->damage;
 	}
 	if (err != 0 && out->flush.status == 0)
 		fault_set(&out->flush, STATUS_NOT_FLUSHED, "%s: closing: %s",
