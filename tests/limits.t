@@ -846,6 +846,15 @@ hung_file()
 	    kill -TERM "$pid" && until_true 10 grep -q exit how && ended exit 15 && same src dst &&
 	    says 'all was copied, but not recorded: .* does not answer$' && grep -q '"status":15' json
 }
+lost_with_little_stack()
+{
+	"$blocks" make src 2M || return
+	FAULTS="on=$PWD/src op=read at=1000000+1 fail=EIO" LD_PRELOAD=$shim \
+	    exits 100 bash -c 'ulimit -s 40 && exec "$@"' - "$pardd" if=src of=dst map=map report=r.html && [[ -s r.html ]]
+}
+if [[ $VARIANT = plain ]]; then
+	it "looks at what was lost with a small stack" lost_with_little_stack
+fi
 # hung_close END STATUS SAYS: nor at the last close of an end
 hung_close()
 {
