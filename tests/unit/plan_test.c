@@ -395,6 +395,8 @@ claims_zones(void **state)
 	make_zoned();
 	src.is.streamed = true;
 	has_zones("seek=0", 1, MIB, 0);
+	assert_int_equal(plan(NULL, "qd=64", none), STATUS_USAGE);
+	says("qd= cannot be used here");	/* nobody gave engine= */
 }
 
 /* The head of the source would travel, too: that of what a file lies on. */
