@@ -227,7 +227,8 @@ fi
 # ----------------------------------------------------- building and installing
 
 installed="bin/pardd share/bash-completion/completions/pardd share/fish/vendor_completions.d/pardd.fish
-share/man/man5/pardd-json.5 share/man/man7/pardd-ends.7 share/man/man7/pardd-rescue.7 share/man/man8/pardd.8 share/zsh/site-functions/_pardd"
+share/man/man5/pardd-json.5 share/man/man7/pardd-ends.7 share/man/man7/pardd-images.7
+share/man/man7/pardd-rescue.7 share/man/man8/pardd.8 share/zsh/site-functions/_pardd"
 bytes()
 {
 	(cd "$1" && find . -type f | sed 's,^\./,,' | sort)

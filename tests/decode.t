@@ -359,7 +359,8 @@ it "refuses to unpack a file over itself, or with a map" itself
 told()
 {
 	packed xzb 500 && exits 0 "$pardd" -d if=x of=dst decode=auto && grep -q 'decoded from xz, 11 blocks on up to' out &&
-	    grep -q 'unpacked stops it' out && exits 0 "$pardd" if=x of=dst decode=auto json=j &&
+	    grep -q 'map= rescues' out &&
+	    packed gz 500 && exits 0 "$pardd" -d if=x of=dst decode=auto && grep -q 'unpacked stops it' out && packed xzb 500 && exits 0 "$pardd" if=x of=dst decode=auto json=j &&
 	    jq -se '.[] | select(.event == "plan") | .decode == "auto" and .decoded == "xz"' j
 }
 it "says what it unpacks in the plan, and to programs" told

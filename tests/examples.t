@@ -127,6 +127,8 @@ stuff()
 		[[ $1 != *"$name"* || -e $name ]] || cp "$made/$name" . || return
 	done
 	[[ $1 != *core-image* ]] || block_map || return
+	[[ $1 != *if=sda.img.zst* || -e sda.img.zst ]] || { cp "$made/sda.img" sda.img && table sda.img &&
+	    "$pardd" if=sda.img of=sda.img.zst encode=zst status=none && rm sda.img; } || return
 	[[ $1 != *rbd:* || -e backup ]] || { ceph && mkdir backup vms && cp "$made/disk.img" backup/laptop &&
 	    cp "$made/sda.img" backup/laptop@monday && cp "$made/sda.img" vms/web@monday &&
 	    cp "$made/sda.img" vms/web@tuesday && cp "$made/disk.img" vms/web &&
@@ -296,6 +298,17 @@ only_that()
 }
 together "writes no disk with another serial number" only_that '((loops))' <<'EOT'
 pardd if=/dev/sda of=/dev/sdb oserial=S2RBNX0H606448W
+EOT
+# packs LINE...: the image is that of what is used, and a partition comes back
+packs()
+{
+	"$blocks" make sda 12M 5 && table sda && ends_well "$1" && says 'encoded as zst' && ends_well "$2" && cmp <(zstd -dcq sda.img.zst) sdb &&
+	    ends_well "$3"
+}
+together "packs an image, and takes a partition from it" packs '((loops))' 'command -v zstd' <<'EOT'
+pardd if=/dev/sda of=sda.img.zst encode=zst used=only verify=1
+pardd if=sda.img.zst decode=auto of=/dev/sdb
+pardd if=sda.img.zst decode=auto ipart=2 of=/dev/sdb opart=2
 EOT
 together "unpacks what is compressed, and fills a pipe" apart '((loops))' <<'EOT'
 pardd if=sda.img.xz decode=auto of=/dev/sdb verify=1

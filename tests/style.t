@@ -110,7 +110,7 @@ it "has no function longer than 60 lines" long_functions
 pages()
 {
 	local page lines
-	for page in README.md:150 man/pardd.8:1700 man/pardd-rescue.7:1000 man/pardd-ends.7:1300 man/pardd-json.5:1100; do
+	for page in README.md:150 man/pardd.8:1700 man/pardd-rescue.7:1000 man/pardd-ends.7:1300 man/pardd-images.7:200 man/pardd-json.5:1100; do
 		lines=$(wc -l <"$top/${page%:*}")
 		((lines <= ${page#*:})) || fail "$page has $lines lines" || return
 	done

@@ -198,6 +198,9 @@ opts_changed(const struct opts *o)
 	return o->bitmap != NULL || o->since != NULL;
 }
 
+/* The level that encode= asks for; 3 if it names none, -1 if it is wrong. */
+int opts_encode_level(const char *text);
+
 /* Whether manifest= names a block map. */
 bool opts_bmap(const struct opts *);
 

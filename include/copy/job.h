@@ -213,6 +213,9 @@ int job_flush(struct job *, struct fault *);
 /* Stop claiming, and wake whoever waits for a stream.  Safe in any thread. */
 void job_stop(struct job *);
 
+/* Where a target is written next that is written in order, from off on. */
+uint64_t job_next_turn(struct job *, uint64_t off);
+
 /*
  * Check that the source device is still the one that was opened: some return
  * data without an error when they are not.  Returns 0, or -1 with *f.  Safe in

@@ -60,6 +60,9 @@ struct backend {
 	 * of them are enough: request.c cuts, and goes on.
 	 */
 	void (*transfer)(struct lane *, struct io *);
+	/* See lane_pack.  NULL: there is nothing to do before. */
+	void (*pack)(struct lane *, uint64_t off, const unsigned char *buf,
+	    size_t len);
 	/*
 	 * The same without waiting, but never OP_ZERO: begin the next command,
 	 * up to io->len.  False: transfer has to do it.  Without service, it is
@@ -322,6 +325,12 @@ int open_found(int path, const char *name, int flags);
 struct opts;
 int decoded_open(struct endpoint *, const struct opts *, bool look,
     struct fault *);
+
+/*
+ * Put an encoder on top of an open target, as encode= says: what is written to
+ * it is packed.  Returns 0, or -1 with *f and the target still open, as it was.
+ */
+int encoded_open(struct endpoint *, const struct opts *, struct fault *f);
 
 /*
  * The blocks of a packed source, unpacked one by one, see src/open/unpacker.c.

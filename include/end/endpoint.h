@@ -164,6 +164,7 @@ struct endpoint {		/* shared by all workers; const once open */
 	const char	*sync_why;	/* why not engine=async, or NULL */
 	const struct endpoint *carrier;	/* whose bytes it unpacks, or NULL */
 	const char	*decoded;	/* from this format, or NULL */
+	const char	*encoded;	/* as this format, or NULL */
 	const unsigned char *head;	/* HEAD_SEEN bytes of a stream, or of
 				 * what is unpacked, read while opening,
 				 * zeros behind its end; or NULL: unread */
@@ -171,6 +172,7 @@ struct endpoint {		/* shared by all workers; const once open */
 	char		 offers[512];	/* what else users should know about
 				 * it, such as how many connections it has */
 	char		 said[256];	/* once closed: note of the backend, */
+	uint64_t	 stored;	/* bytes of what it was packed into, */
 	char		 packed[HASH_HEX];	/* and the digest of what it
 				 * was unpacked from, for expect=, or "" */
 };

@@ -127,6 +127,13 @@ int lane_extent(const struct lane *, uint64_t off, struct extent *);
 uint64_t lane_border(const struct lane *, uint64_t off, uint64_t unit);
 uint64_t lane_border_before(const struct lane *, uint64_t off, uint64_t unit);
 
+/*
+ * What will be written there when its turn comes: an end that packs does so
+ * now.  The buffer is as it is now until it has been written.
+ */
+void lane_pack(struct lane *, uint64_t off, const unsigned char *buf,
+    size_t len);
+
 /* Do one request and wait for it; the result is in the io. */
 void lane_transfer(struct lane *, struct io *);
 

@@ -157,7 +157,7 @@ subjects_help(FILE *out)
 		fprintf(out, "%s%s", i == 0 ? "\n" : " ",
 		    groups[i].name);
 	fputs(".\nThe manual: pardd(8), pardd-rescue(7), pardd-ends(7), "
-	    "pardd-json(5).\n", out);
+	    "pardd-images(7),\npardd-json(5).\n", out);
 }
 
 static void

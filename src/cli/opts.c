@@ -58,6 +58,20 @@ opts_bmap(const struct opts *o)
 	    ends_in(o->manifest, ".bmap");
 }
 
+int
+opts_encode_level(const char *text)
+{
+	int level = 0;
+
+	if (strcmp(text, "zst") == 0)
+		return 3;
+	if (strncmp(text, "zst:", 4) != 0 || text[4] == '0')
+		return -1;
+	for (text += 4; *text >= '0' && *text <= '9' && level < 10; text++)
+		level = 10 * level + *text - '0';
+	return *text == '\0' && level > 0 && level <= 19 ? level : -1;
+}
+
 static bool
 bits_several(unsigned bits)
 {
@@ -119,6 +133,7 @@ opts_conflict(const struct opts *o)
 	const bool check = o->check != 0;
 	const bool verify = o->verify != 0;
 	const bool compare = o->compare != 0;
+	const bool encode = o->encode != NULL;
 	const bool reflink = (o->reflink & REFLINK_ALWAYS) != 0;
 
 #define WRONG(this, why) \

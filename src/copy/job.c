@@ -54,6 +54,15 @@ job_flush(struct job *job, struct fault *f)
 	return failed;
 }
 
+uint64_t
+job_next_turn(struct job *job, uint64_t off)
+{
+	struct seg out;
+
+	return job->p->used != NULL && map_next(&job->map, off, OUTSIDE,
+	    &out) && out.off == off ? off + out.len : off;
+}
+
 int
 job_source_kept(struct job *job, struct fault *f)
 {

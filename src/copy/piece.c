@@ -361,6 +361,7 @@ piece_store(struct worker *w, struct piece *pc)
 	uint64_t off = pc->seg.off;
 	size_t len;
 
+	lane_pack(&w->dst, off, w->buf, pc->good);
 	if (streamed && !turn_wait(&job->turn, off))
 		return false;
 	len = piece_to_write(w, pc);
@@ -374,7 +375,7 @@ piece_store(struct worker *w, struct piece *pc)
 	if (ok && len > 0 && !spare)
 		ok = piece_write(w, off, len);
 	if (streamed && ok && pc->got != CUT)
-		turn_pass(&job->turn, off + pc->good);
+		turn_pass(&job->turn, job_next_turn(job, off + pc->good));
 	else if (streamed)
 		turn_stop(&job->turn);
 	return ok;

@@ -476,6 +476,8 @@ words_complete(struct words *w)
 	if (p->opts->rest != 0 && plan_rest(p) > 0)
 		words_add(w, (p->opts->rest & REST_TRIM) != 0 ?
 		    ", rest trimmed" : ", rest zeroed");
+	if (p->dst->encoded != NULL)
+		words_add(w, ", encoded as %s", p->dst->encoded);
 	if (p->src->decoded != NULL)
 		words_decoded(w);
 	words_within(w);

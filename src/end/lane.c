@@ -285,6 +285,13 @@ lane_transfer(struct lane *lane, struct io *io)
 }
 
 void
+lane_pack(struct lane *lane, uint64_t off, const unsigned char *buf, size_t len)
+{
+	if (lane->ep->be->pack != NULL && len > 0)
+		lane->ep->be->pack(lane, lane_place(lane, off), buf, len);
+}
+
+void
 endpoint_probe(struct endpoint *ep, struct io *io)
 {
 	struct lane lane = { .ep = ep, .halt = -1, .probes = true };

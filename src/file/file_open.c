@@ -398,8 +398,10 @@ file_truncate(const struct endpoint *ep, struct file *file, int64_t length,
 	file->length = (uint64_t)st.st_size;
 	if (length >= 0 && ftruncate(file->plain, length) != 0)
 		return fault_errno(f, errno, "%s: truncating", ep->name);
-	if (length >= 0)
+	if (length >= 0) {
 		file->length = MIN(file->length, (uint64_t)length);
+		file->high = 0;		/* it need not be longer any more */
+	}
 	file_note_end(file, file->length);
 	if (!file->borrowed && file->from > 0 && file->length > 0)
 		file->before = holes_in(file->plain, 0,

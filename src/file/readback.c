@@ -14,14 +14,17 @@
  */
 #include "end/backend.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -34,6 +37,7 @@
 
 enum {
 	PAGES = 4096,		/* pages per call of mincore */
+	PART = 64 << 10,	/* bytes of a read by way of lane_bounce */
 };
 
 enum how { DIRECT, PROVEN, MEMORY };
@@ -268,7 +272,37 @@ back_transfer(struct lane *lane, struct io *io)
 		readback_read_all(lane, &proven, b->plain, 1, io);
 }
 
+/* The same for what is not whole units, by way of a buffer. */
+static void
+back_transfer_any(struct lane *lane, struct io *io)
+{
+	size_t unit = lane->ep->geo.io_align, skip, n = 0;
+	struct io part = { .op = OP_READ };
+
+	if (io->off % unit == 0 && io->len % unit == 0) {
+		back_transfer(lane, io);
+		return;
+	}
+	part.buf = lane_bounce(lane);
+	io->err = part.buf == NULL ? ENOMEM : unit > PART ? EINVAL : 0;
+	while (io->err == 0 && io->done < io->len) {
+		skip = (size_t)((io->off + io->done) % unit);
+		part.off = io->off + io->done - skip;
+		part.len = (size_t)round_up(skip + MIN(io->len - io->done,
+		    PART), unit);
+		part.done = 0;
+		back_transfer(lane, &part);
+		io->err = part.err;
+		strlcpy(io->why, part.why, sizeof(io->why));
+		if (part.done <= skip)
+			break;
+		n = MIN(part.done - skip, io->len - io->done);
+		memcpy(io->buf + io->done, part.buf + skip, n);
+		io->done += n;
+	}
+}
+
 const struct backend readback_backend = {
-	.transfer = back_transfer,
+	.transfer = back_transfer_any,
 	.close = back_close,
 };

@@ -517,8 +517,10 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 	if (d->state == OVER) {
 		d->size.size = d->head_len;
 		d->size.exact = true;
-	} else if (d->size.part != NULL && d->size.parts > 1 &&
-	    d->packed == NULL)
+	}
+	/* an image is read back at any place, however small it is */
+	if (d->size.part != NULL && d->packed == NULL && (d->carrier.is.back ||
+	    (d->state != OVER && d->size.parts > 1)))
 		d->blocks = unpacker_open(&d->carrier, &d->d, &d->size);
 	if (d->blocks != NULL && codec->close != NULL) {
 		codec->close(&d->d);
@@ -563,8 +565,9 @@ decoded_take_over(struct endpoint *ep, struct decoded *d)
 	ep->head = d->head_len > 0 ? d->head : NULL;
 	ep->is = (struct traits){ .inherited = c->is.inherited,
 		.piped = c->is.piped, .device = c->is.device,
-		.remote = c->is.remote, .streamed = d->blocks == NULL,
-		.seekable = d->blocks != NULL, .probed = d->blocks != NULL };
+		.remote = c->is.remote, .back = c->is.back,
+		.streamed = d->blocks == NULL, .seekable = d->blocks != NULL,
+		.probed = d->blocks != NULL };
 	ep->geo = (struct geometry){ .size = d->size.exact ?
 		(int64_t)d->size.size : -1, .least = d->size.size, .room = -1,
 		.io_align = 1 };

@@ -644,7 +644,8 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 	ep->spec.since = role == SOURCE ? o->since : NULL;
 	if (endpoint_open_found(ep, look, f) != 0)
 		return -1;
-	if (role == TARGET || (o->decode & ~(unsigned)DECODE_NONE) == 0 ||
+	if (role == TARGET ? o->encode == NULL || encoded_open(ep, o, f) == 0 :
+	    (o->decode & ~(unsigned)DECODE_NONE) == 0 ||
 	    decoded_open(ep, o, look, f) == 0)
 		return 0;
 	endpoint_close(ep);

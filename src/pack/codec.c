@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-enum { PARTS_MOST = 1 << 20 };	/* that are unpacked one by one */
+enum { PARTS_MOST = 1 << 23 };	/* that are unpacked one by one */
 
 enum codec_step
 codec_fail(struct decoder *d, int status, const char *fmt, ...)

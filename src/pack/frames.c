@@ -12,7 +12,7 @@
 
 enum {
 	TABLE_HEAD = 8, TABLE_FOOT = 9,	/* bytes around the seek table, */
-	TABLE_MOST = 1 << 20,	/* and its entries */
+	TABLE_MOST = 1 << 23,	/* and its entries */
 	HEADS_NEAR = 1 << 17,	/* headers that are read at most, */
 	HEADS_FAR = 2,		/* and where each takes its time */
 	HEAD = 20,		/* bytes of the longest one */

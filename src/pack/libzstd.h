@@ -1,5 +1,5 @@
 /*
- * The functions of libzstd, loaded for zstd and zip.
+ * The functions of libzstd, loaded for zstd and zip, and for encode=.
  */
 #ifndef PARDD_LIBZSTD_H
 #define PARDD_LIBZSTD_H
@@ -13,14 +13,19 @@
 #define LIBZSTD_FUNCTIONS(X) \
 	X(ZSTD_createDCtx) X(ZSTD_freeDCtx) X(ZSTD_DCtx_reset) \
 	X(ZSTD_DCtx_setParameter) X(ZSTD_decompressStream) X(ZSTD_isError) \
-	X(ZSTD_getErrorCode) X(ZSTD_getErrorName)
+	X(ZSTD_getErrorCode) X(ZSTD_getErrorName) \
+	X(ZSTD_createCCtx) X(ZSTD_freeCCtx) X(ZSTD_CCtx_setParameter) \
+	X(ZSTD_compress2) X(ZSTD_compressBound)
 
 struct libzstd {
 	LIBZSTD_FUNCTIONS(LIBRARY_MEMBER)
 };
 
+/* Load the library.  Returns 0, or -1 with *f. */
+int libzstd_load(struct libzstd *, const char *what, struct fault *f);
+
 /*
- * Load the library, and make a context that takes the windows that zstd takes,
+ * The same, and make a context that takes the windows that zstd takes,
  * or larger ones if mem= has room for them.  Returns NULL with *f.
  */
 ZSTD_DCtx *libzstd_open(struct libzstd *, const struct decoder *,

@@ -394,8 +394,8 @@ static void
 packed_make(struct remarks *found, const struct plan *p, struct lookup *src)
 {
 	const struct packing *is, *from = packed_named(p->src->name);
-	const struct packing *to = endpoint_is_file(p->dst) ?
-	    packed_named(p->dst->name) : NULL;
+	const struct packing *to = endpoint_is_file(p->dst) &&
+	    p->dst->encoded == NULL ? packed_named(p->dst->name) : NULL;
 
 	if ((p->opts->decode & DECODE_NONE) != 0 || p->length == 0 ||
 	    !endpoint_holds(p->dst) ||

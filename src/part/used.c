@@ -91,7 +91,7 @@ in_order(const struct plan *p)
 	unsigned i;
 
 	for (i = 0; (to = tee_target(p->dst, i)) != NULL; i++)
-		if (to->is.streamed || to->is.zoned)
+		if ((to->is.streamed && to->encoded == NULL) || to->is.zoned)
 			return to;
 	return NULL;
 }
@@ -103,8 +103,8 @@ used_clears(const struct plan *p)
 	const struct opts *o = p->opts;
 	unsigned others;
 
-	return o->compare == 0 &&
-	    ((used_count_files(p, &others) > 0 && others == 0) ||
+	return o->compare == 0 && (p->dst->encoded != NULL ||
+	    (used_count_files(p, &others) > 0 && others == 0) ||
 	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
 
@@ -325,8 +325,8 @@ used_apply(const struct plan *p, struct map *map)
 	if (u == NULL || !u->leaves)
 		return 0;
 	for (i = 0; i < sizeof(undone) / sizeof(undone[0]) && err == 0; i++)
-		err = used_defer(p, map, &u->free, undone[i], u->clears ?
-		    STALE : OUTSIDE);
+		err = used_defer(p, map, &u->free, undone[i], u->clears &&
+		    p->dst->encoded == NULL ? STALE : OUTSIDE);
 	return err != 0 ? err : used_defer(p, map, &u->free, FINISHED,
 	    OUTSIDE);
 }

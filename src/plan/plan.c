@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/param.h>
+#include <unistd.h>
 
 #include "base/fault.h"
 #include "base/number.h"
@@ -37,6 +38,7 @@ enum {
 	MEMORY = 64 << 20,	/* in flight, without mem= */
 	SLOTS_MOST = 256,	/* in all queues */
 	ZONES_MOST = 16,	/* as thr= */
+	WORKERS_MOST = 16,	/* the same */
 	LONG_COPY = 8,		/* transfers that are worth a ring */
 };
 
@@ -59,6 +61,9 @@ usual_workers(const struct plan *p)
 {
 	if (p->work == WORK_COMPARE)
 		return 2 * THREADS;	/* two ends are read */
+	if (p->dst->encoded != NULL)	/* all cores, while two wait */
+		return (unsigned)MIN(MAX(sysconf(_SC_NPROCESSORS_ONLN), 1) + 2,
+		    WORKERS_MOST);
 	if (p->targets > 1)
 		return 2 * THREADS;	/* each waits for the slowest target */
 	if (p->opts->verify == VERIFY_STREAM)
@@ -171,7 +176,9 @@ static void
 set_threads(struct plan *p)
 {
 	uint64_t mem = p->mem > 0 ? p->mem : p->targets > 1 ? MEMORY : 0;
-	uint64_t most = mem / (p->room + p->other);
+	/* packed bytes take as much again, and what packs them */
+	uint64_t packed = p->dst->encoded != NULL ? 2 * (uint64_t)p->room : 0;
+	uint64_t most = mem / (p->room + p->other + packed);
 
 	if (mem > 0 && most < p->workers)
 		p->workers = most > 0 ? (unsigned)most : 1;

@@ -251,7 +251,7 @@ plan_line(const struct events *ev, const struct plan *p)
 
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, s:O, s:o, s:o, s:o, "
 	    "s:s, s:s, s:i, s:o, s:b, s:b, s:b, s:b, s:I, s:b, s:o, s:b, s:b, "
-	    "s:o, s:o, s:o, s:o, s:o, s:o}",
+	    "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 	    "schema", SCHEMA, "event", "plan", "version", PARDD_VERSION,
 	    "started", value_time(&ev->started), "operands", event_operands(o),
 	    "source", ev->source, "target", ev->target,
@@ -272,6 +272,7 @@ plan_line(const struct events *ev, const struct plan *p)
 	    "rate", value_amount(o->rate), "ioprio", value_text(o->ioprio),
 	    "decode", value_text(opts_word("decode", o->decode)),
 	    "decoded", value_text(p->src->decoded),
+	    "encode", value_text(o->encode),
 	    "table", value_text(opts_word("table", o->table)),
 	    "rest", value_text(opts_word("rest", o->rest)));
 }
@@ -505,6 +506,7 @@ struct ending {
 	struct tally	 tally;
 	const struct damage *damage;	/* or NULL */
 	bool		 flushed, verified;
+	int64_t		 packed;	/* bytes that encode= has made, or -1 */
 	const struct hash *hash;
 	unsigned	 confined;	/* enum confined */
 	const struct verdict *why;	/* whose status it is; NULL: refused */
@@ -625,7 +627,8 @@ result_ending(const struct events *ev, const char *event,
 	o = value_set(o, "view", result_view(ev->opts, &e->tally.view));
 	o = value_merge(o, event_counts(&e->tally));
 	return value_merge(o,
-	    json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
+	    json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
+	    "bytes_packed", value_amount(e->packed),
 	    "bytes_holes", value_count(e->tally.holes), "bytes_zeroed",
 	    value_count(e->tally.zeroed), "bytes_shared",
 	    value_count(e->tally.shared), "flushed", e->flushed, "verified",
@@ -812,6 +815,8 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 		.verdict = result_verdict(out->status, true),
 		.message = v.text, .tally = out->tally,
 		.damage = &out->damage, .hash = p->hash,
+		.packed = p->dst->encoded != NULL ? (int64_t)p->dst->stored :
+		    -1,
 		.confined = p->confined };
 
 	result_of_all(&e, p->opts, out);
@@ -826,7 +831,7 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 void
 events_refused(struct events *ev, const struct fault *why)
 {
-	const struct ending e = { .status = why->status,
+	const struct ending e = { .status = why->status, .packed = -1,
 		.verdict = result_verdict(why->status, false), .message =
 		    why->text };
 

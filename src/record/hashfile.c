@@ -198,7 +198,7 @@ usedmap_write(struct newfile *file, const struct plan *p, struct fault *f)
 static bool
 can_be_read_again(const struct endpoint *ep)
 {
-	return endpoint_holds(ep) && !ep->is.inherited &&
+	return endpoint_holds(ep) && !ep->is.inherited && ep->encoded == NULL &&
 	    (!ep->is.streamed || ep->is.durable);
 }
 

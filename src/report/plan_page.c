@@ -206,7 +206,7 @@ errors_put(const struct sheet *s, const struct plan *p)
 
 	if (!endpoint_holds(p->src))
 		return;
-	if (p->src->decoded != NULL) {
+	if (p->src->decoded != NULL && p->src->is.streamed) {
 		page_told(s, "", "the first block that cannot be read or "
 		    "unpacked stops it; it cannot be resumed");
 		return;
@@ -224,8 +224,9 @@ errors_put(const struct sheet *s, const struct plan *p)
 		    "a block that cannot be read becomes zeros, and "
 		    "is listed");
 	else
-		page_told(s, "", "the first unreadable block stops it (coe=1 "
-		    "continues, map= rescues)");
+		page_told(s, "", p->dst->is.streamed ? "the first unreadable "
+		    "block stops it (coe=1 continues)" : "the first unreadable "
+		    "block stops it (coe=1 continues, map= rescues)");
 }
 
 static void

@@ -194,6 +194,7 @@ void
 report_differs(const struct plan *p, uint64_t off, bool unread)
 {
 	bool repairs = p->opts->mends > 0 && !p->dst->is.zoned &&
+	    p->dst->encoded == NULL &&
 	    !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0;
 
 	print(stderr, "pardd: %s: byte %llu %sis not what was written there; "

@@ -195,7 +195,7 @@ report_longer(const struct plan *p, uint64_t length, char *text, size_t room)
 	const struct endpoint *dst = p->dst;
 	uint64_t end = round_up(length, p->pad);
 
-	if (!endpoint_is_file(dst) || dst->lim.part > 0 ||
+	if (!endpoint_is_file(dst) || dst->is.streamed || dst->lim.part > 0 ||
 	    p->work == WORK_COMPARE || p->dst_off > 0 || p->counted ||
 	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
 	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
@@ -400,6 +400,8 @@ report_plan(FILE *out, const struct plan *p)
 	    REFLINK_ALWAYS) != 0 ? "always" : "if possible" : "no");
 	if (p->opts->decode != 0)
 		print(out, "decode=%s", opts_word("decode", p->opts->decode));
+	if (p->opts->encode != NULL)
+		print(out, "encode=%s", p->opts->encode);
 	if (p->opts->rest != 0)
 		print(out, "rest=%s", opts_word("rest", p->opts->rest));
 	if (p->opts->table != 0)

@@ -96,6 +96,7 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 	if (used_apply(p, &job->map) != 0)
 		return fault_errno(f, ENOMEM, "the map of the copy");
 	turn_init(&job->turn);
+	turn_pass(&job->turn, job_next_turn(job, 0));
 	if (junk_begin(&job->junk, p->opts->coe != 0 ||
 	    p->opts->map != NULL) != 0)
 		return fault_errno(f, ENOMEM, "what is doubtful");

@@ -299,17 +299,20 @@ static void
 lead_extend_target(struct job *job)
 {
 	const struct plan *p = job->p;
+	struct map_totals t = map_totals(&job->map);
 	uint64_t length = written_end(job);
+	bool packs = p->dst->encoded != NULL && t.untried + t.claimed == 0;
 	struct fault f;
 	int err;
 
-	if (length == 0 || !(p->store == STORE_SPARSE || p->holes ||
-	    p->used != NULL || steps_of(p)->gaps))
+	if (!packs && (length == 0 || !(p->store == STORE_SPARSE || p->holes ||
+	    p->used != NULL || steps_of(p)->gaps)))
 		return;
 	err = endpoint_extend(p->dst, length);
 	if (err == 0)
 		return;
-	fault_errno(&f, err, "%s: making it %llu bytes long", p->dst->name,
+	fault_errno(&f, err, packs ? "%s: writing the table behind %llu bytes" :
+	    "%s: making it %llu bytes long", p->dst->name,
 	    (unsigned long long)length);
 	job_fail(job, &f);
 }
@@ -433,9 +436,10 @@ lead_write_tables(struct job *job)
 static void
 lead_work(struct job *job, const struct steps *steps)
 {
+	bool packs = job->p->dst->encoded != NULL;
 	struct fault f;
 
-	if (sparing_open(job, &f) != 0)
+	if (!packs && sparing_open(job, &f) != 0)
 		job_fail(job, &f);
 	endpoint_ahead(job->p->src, &job->map, job->p->src_off);
 	viewer_begin(job);
@@ -444,6 +448,9 @@ lead_work(struct job *job, const struct steps *steps)
 	rest_clear(job);
 	if (steps->writes)
 		lead_flush(job);
+	/* what is packed can be unpacked once it is complete */
+	if (packs && !job->stop && sparing_open(job, &f) != 0)
+		job_fail(job, &f);
 	if (job->verify != NULL) {
 		job_threads(job);
 		verify_run(job);

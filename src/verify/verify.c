@@ -857,7 +857,8 @@ verify_run(struct job *job)
 		.step = verify_mend_next };
 	struct verify *v = job->verify;
 	bool sample = (job->p->opts->verify & VERIFY_SAMPLE) != 0;
-	int64_t left = job->p->dst->is.zoned || sample ? 0 :
+	int64_t left = job->p->dst->is.zoned || job->p->dst->encoded != NULL ||
+	    sample ? 0 :
 	    job->p->opts->mends;
 	uint64_t end = round_up(map_totals(&job->map).end, job->p->pad);
 	struct fault f;

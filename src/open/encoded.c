@@ -1,0 +1,536 @@
+/*
+ * A target whose bytes are packed, and written to another, its carrier
+ * (encode=zst).  It is written in order, as a pipe is; but what a worker has
+ * read it packs before its turn comes.  What is left out becomes zeros.
+ *
+ * Packed bytes are collected, and written to the carrier CHUNK at a time.  When
+ * all of the copy is there, the table of the frames is put behind them, and
+ * what an older file had behind that is cut off.  Until then the file has whole
+ * frames, and no table.
+ *
+ * All of it but the lanes is for whoever has the turn, and then for the lead.
+ */
+#include "end/backend.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/number.h"
+#include "base/status.h"
+#include "cli/opts.h"
+#include "pack/codec.h"
+
+enum {
+	CHUNK = 1 << 20,	/* bytes written to the carrier at a time */
+	FRAMES_MOST = 1 << 27,	/* that the table may have */
+	SHARE = 6,		/* of mem=, for frames of zeros */
+};
+
+struct packet {			/* what one request has become */
+	struct packer	*packer;	/* once it is needed */
+	unsigned char	*buf;
+	size_t		 room, length;	/* bytes of it */
+	uint64_t	 off;		/* where its content belongs, */
+	size_t		 size;		/* and how much that is */
+	struct packed_frame *frame;	/* one for each FRAME_MOST */
+	size_t		 frames;
+};
+
+struct encoded {
+	struct endpoint	 carrier;
+	struct lane	 lane;		/* of the carrier, */
+	bool		 attached;	/* if it is */
+	int		 level;
+	unsigned	 threads;
+	int64_t		 memory;	/* mem=, or -1 */
+	unsigned char	*out;		/* packed, not yet written */
+	size_t		 out_len;
+	uint64_t	 pos;		/* bytes of the content so far, */
+	uint64_t	 stored;	/* and of what is written of it */
+	struct packet	 zeros;		/* a frame of them, */
+	size_t		 gap;		/* for so much content */
+	struct packed_frame *frame;
+	size_t		 frames;
+	bool		 sealed;	/* it has its table */
+	struct io	 failed;	/* how, if its err is not 0 */
+};
+
+/* --- packing ------------------------------------------------------------ */
+
+/* Have room for what the content may become.  False: no memory. */
+static bool
+packet_room(struct packet *k, size_t room, size_t frames)
+{
+	if (room > k->room) {
+		free(k->buf);
+		k->buf = malloc(room);
+		k->room = k->buf != NULL ? room : 0;
+	}
+	if (frames > k->frames) {
+		free(k->frame);
+		k->frame = calloc(frames, sizeof(*k->frame));
+	}
+	k->frames = k->frame != NULL ? frames : 0;
+	return k->buf != NULL && k->frame != NULL;
+}
+
+/* Pack a request; false: no memory. */
+static bool
+packet_make(struct packet *k, int level, uint64_t off,
+    const unsigned char *content, size_t size)
+{
+	size_t most = MIN(size, FRAME_MOST), i, n, at = 0;
+	struct fault f;
+
+	k->size = 0;
+	k->length = 0;
+	if (k->packer == NULL && packer_open(&k->packer, level, &f) != 0)
+		return false;
+	n = size <= FRAME_MOST ? 1 : (size + FRAME_MOST - 1) / FRAME_MOST;
+	if (!packet_room(k, n * packer_room(k->packer, most), n))
+		return false;
+	for (i = 0; i < n; i++, at += most) {
+		most = MIN(size - at, FRAME_MOST);
+		if (!packer_frame(k->packer, content + at, most, k->buf +
+		    k->length, k->room - k->length, &k->frame[i]))
+			return false;
+		k->length += k->frame[i].length;
+	}
+	k->off = off;
+	k->size = size;
+	return true;
+}
+
+static void
+packet_free(struct packet *k)
+{
+	packer_close(k->packer);
+	free(k->buf);
+	free(k->frame);
+}
+
+/* --- the carrier -------------------------------------------------------- */
+
+static bool
+encoded_fail(struct encoded *e, int err, const char *why)
+{
+	e->failed.err = err;
+	snprintf(e->failed.why, sizeof(e->failed.why), "its own byte %llu: "
+	    "%.120s", (unsigned long long)e->stored, why != NULL ? why :
+	    errno_words(err));
+	return false;
+}
+
+/* Write what was collected; false: that has failed. */
+static bool
+encoded_write_out(struct encoded *e)
+{
+	struct io io = { .op = OP_WRITE, .buf = e->out, .off = e->stored,
+		.len = e->out_len };
+	int64_t left = e->carrier.spec.retries;
+
+	while (io.len > 0 && e->failed.err == 0) {
+		lane_transfer(&e->lane, &io);
+		e->stored += io.done;
+		if (io.err != 0 && (io.err != EIO || io.spent || left-- <= 0)) {
+			encoded_fail(e, io.err, io.why[0] != '\0' ? io.why :
+			    NULL);
+			e->failed.status = io.status;
+			e->failed.spent = io.spent;
+		}
+		io.buf += io.done;
+		io.off += io.done;
+		io.len -= io.done;
+	}
+	e->out_len = 0;
+	return e->failed.err == 0;
+}
+
+static bool
+encoded_append(struct encoded *e, const unsigned char *bytes, size_t len)
+{
+	size_t n;
+
+	for (; len > 0; len -= n, bytes += n) {
+		n = MIN(len, CHUNK - e->out_len);
+		memcpy(e->out + e->out_len, bytes, n);
+		e->out_len += n;
+		if (e->out_len == CHUNK && !encoded_write_out(e))
+			return false;
+	}
+	return true;
+}
+
+/* Take over what was packed. */
+static bool
+encoded_put(struct encoded *e, const struct packet *k)
+{
+	struct packed_frame *more;
+	size_t i;
+
+	for (i = 0; i < k->frames; i++) {
+		more = e->frame;
+		if (e->frames == FRAMES_MOST)
+			return encoded_fail(e, EFBIG, "more frames than a "
+			    "table can have; a larger bpt= makes fewer");
+		if ((e->frames & (e->frames - 1)) == 0)
+			more = reallocarray(more, e->frames > 0 ?
+			    2 * e->frames : 1, sizeof(*more));
+		if (more == NULL)
+			return encoded_fail(e, ENOMEM, NULL);
+		e->frame = more;
+		e->frame[e->frames++] = k->frame[i];
+	}
+	e->pos += k->size;
+	return encoded_append(e, k->buf, k->length);
+}
+
+/* Zeros up to there, which nobody has read. */
+static bool
+encoded_skip(struct encoded *e, uint64_t to)
+{
+	unsigned char *content = NULL;
+	bool ok = true;
+	size_t n;
+
+	for (; e->pos < to && ok; ok = ok && encoded_put(e, &e->zeros)) {
+		n = (size_t)MIN(to - e->pos, e->gap);
+		if (e->zeros.size == n)
+			continue;
+		if (content == NULL)
+			content = calloc(1, e->gap);
+		ok = content != NULL && packet_make(&e->zeros, e->level, 0,
+		    content, n);
+		if (!ok)
+			encoded_fail(e, ENOMEM, NULL);
+	}
+	free(content);
+	return ok;
+}
+
+/* --- writing ------------------------------------------------------------ */
+
+static int
+encoded_attach(struct lane *lane)
+{
+	lane->priv = lane->probes ? NULL : calloc(1, sizeof(struct packet));
+	return lane->probes || lane->priv != NULL ? 0 : ENOMEM;
+}
+
+static int
+encoded_detach(struct lane *lane)
+{
+	if (lane->priv != NULL)
+		packet_free(lane->priv);
+	free(lane->priv);
+	return 0;
+}
+
+static void
+encoded_pack(struct lane *lane, uint64_t off, const unsigned char *buf,
+    size_t len)
+{
+	const struct encoded *e = lane->ep->priv;
+
+	(void)packet_make(lane->priv, e->level, off, buf, len);
+}
+
+static void
+encoded_transfer(struct lane *lane, struct io *io)
+{
+	struct encoded *e = lane->ep->priv;
+	struct packet *k = lane->priv;
+
+	if (io->op != OP_WRITE) {
+		io->err = EOPNOTSUPP;
+		return;
+	}
+	if (io->off < e->pos || e->sealed)
+		encoded_fail(e, ESPIPE, "it is written in order");
+	else if ((k->off != io->off || k->size != io->len) &&
+	    !packet_make(k, e->level, io->off, io->buf, io->len))
+		encoded_fail(e, ENOMEM, NULL);
+	else if (encoded_skip(e, io->off) && encoded_put(e, k))
+		io->done = io->len;
+	k->size = 0;			/* the buffer will have other bytes */
+	if (e->failed.err == 0)
+		return;
+	io->err = e->failed.err;
+	io->status = e->failed.status;
+	io->spent = e->failed.spent || io->err == EIO;
+	strlcpy(io->why, e->failed.why, sizeof(io->why));
+}
+
+/* Cut off what an older file has behind the image; false: it has failed. */
+static bool
+encoded_cut(struct encoded *e)
+{
+	struct endpoint *c = &e->carrier;
+	uint64_t end = c->lim.base + e->stored;
+	struct fault f;
+
+	if (c->kind != END_FILE || c->geo.size < 0 || (uint64_t)c->geo.size <=
+	    end)
+		return true;
+	return (endpoint_check_kept(c, c->lim.base, end, 0, &f) == 0 &&
+	    c->be->prepare(c, (int64_t)end, &f) == 0) ||
+	    encoded_fail(e, EIO, "cutting off what is behind it");
+}
+
+/* All of the content is there: put the table behind it. */
+static int
+encoded_extend(struct endpoint *ep, uint64_t length)
+{
+	struct encoded *e = ep->priv;
+	unsigned char *table = NULL;
+	size_t n = 0;
+
+	if (e->failed.err == 0 && encoded_skip(e, length) &&
+	    (e->frames > 0 || (packet_make(&e->zeros, e->level, 0, e->out, 0) &&
+	    encoded_put(e, &e->zeros)))) {
+		n = packed_table_size(e->frames);
+		table = malloc(n);
+	}
+	if (table != NULL) {
+		packed_table(e->frame, e->frames, table);
+		e->sealed = encoded_append(e, table, n) &&
+		    encoded_write_out(e) && encoded_cut(e);
+	} else if (e->failed.err == 0) {
+		encoded_fail(e, ENOMEM, NULL);
+	}
+	free(table);
+	return e->failed.err;
+}
+
+/*
+ * Write what is left, and have the lane write it back.  After an error only
+ * whole frames are kept, and e->pos becomes their content.  Returns 0 or an
+ * errno value.
+ */
+static int
+encoded_settle(struct encoded *e)
+{
+	uint64_t whole = 0, content = 0;
+	struct fault f;
+	size_t i;
+	int err;
+
+	if (!e->attached)
+		return 0;
+	e->attached = false;
+	encoded_write_out(e);
+	for (i = 0; i < e->frames && whole + e->frame[i].length <= e->stored;
+	    i++) {
+		whole += e->frame[i].length;
+		content += e->frame[i].size;
+	}
+	if (e->failed.err != 0 && !e->sealed) {
+		e->pos = content;
+		if (e->carrier.kind == END_FILE && e->stored > whole)
+			(void)e->carrier.be->prepare(&e->carrier, (int64_t)
+			    (e->carrier.lim.base + whole), &f);
+		e->stored = whole;
+	}
+	err = lane_detach(&e->lane);
+	return e->failed.err != 0 ? e->failed.err : err;
+}
+
+static int
+encoded_flush(struct endpoint *ep, struct fault *f)
+{
+	struct encoded *e = ep->priv;
+	int err = encoded_settle(e);
+
+	if (err != 0)
+		return fault_set(f, status_errno(err), "%s: %s", ep->name,
+		    e->failed.err != 0 ? e->failed.why : errno_words(err));
+	return e->carrier.be->flush == NULL ? 0 :
+	    e->carrier.be->flush(&e->carrier, f);
+}
+
+/* --- before and after --------------------------------------------------- */
+
+static int
+encoded_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from, struct fault *f)
+{
+	struct encoded *e = ep->priv;
+
+	(void)from, (void)to;
+	return endpoint_check_range(&e->carrier, e->carrier.lim.base,
+	    UINT64_MAX, src, src_from, f);
+}
+
+static int
+encoded_prepare(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct encoded *e = ep->priv;
+	struct endpoint *c = &e->carrier;
+	int err, failed = 0;
+
+	c->fd = ep->fd;			/* if it was just created */
+	c->is.linked = ep->is.linked;
+	if (c->be->prepare != NULL)
+		failed = c->be->prepare(c, length < 0 ? -1 :
+		    (int64_t)c->lim.base, f);
+	if (!ep->is.inherited)
+		c->fd = -1;
+	if (failed != 0)
+		return -1;
+	err = lane_attach(&e->lane, c, c->lim.base, -1);
+	if (err != 0)
+		lane_unattached(f, &e->lane, err);
+	e->attached = err == 0;
+	return err == 0 ? 0 : -1;
+}
+
+static int
+encoded_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t holes, struct fault *f)
+{
+	const struct encoded *e = ep->priv;
+
+	(void)from, (void)to, (void)holes;
+	return endpoint_check_kept(&e->carrier, e->carrier.lim.base,
+	    e->carrier.lim.base + e->stored, 0, f);
+}
+
+static void
+encoded_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
+{
+	struct encoded *e = ep->priv;
+
+	(void)off, (void)len;
+	endpoint_drop_cache(&e->carrier, e->carrier.lim.base, e->stored);
+}
+
+/*
+ * Before it has its table, what the carrier has: that shows whether it can be
+ * read back.  Then it is unpacked, by what the file itself says.
+ */
+static int
+encoded_open_readback(const struct endpoint *target, struct endpoint *r,
+    struct fault *f)
+{
+	const struct encoded *e = target->priv;
+	const struct opts o = { .decode = DECODE_ZST, .mem = e->memory,
+		.thr = e->threads, .count = -1 };
+	int failed;
+
+	if (e->carrier.be->open_readback == NULL)
+		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
+		    "is a pipe, or not kept", target->name);
+	if (e->carrier.be->open_readback(&e->carrier, r, f) != 0)
+		return -1;
+	if (!e->sealed)
+		return 0;
+	r->lim.base = e->carrier.lim.base;
+	r->geo.size = (int64_t)(e->carrier.lim.base + e->stored);
+	failed = decoded_open(r, &o, false, f);
+	if (failed == 0 && r->is.streamed && e->pos > 0)
+		failed = fault_errno(f, ENOMEM, "%s: unpacking it",
+		    target->name);
+	if (failed != 0)
+		endpoint_close(r);
+	return failed;
+}
+
+static void
+encoded_free(struct encoded *e)
+{
+	packet_free(&e->zeros);
+	free(e->frame);
+	free(e->out);
+	free(e);
+}
+
+static int
+encoded_close(struct endpoint *ep)
+{
+	struct encoded *e = ep->priv;
+	int err = encoded_settle(e), closed;
+
+	if (e->sealed)
+		snprintf(ep->said, sizeof(ep->said), "it has %llu bytes, %.3g "
+		    "%% of its content", (unsigned long long)e->stored,
+		    e->pos > 0 ? 100.0 * (double)e->stored / (double)e->pos :
+		    0);
+	else if (e->frames > 0 && e->carrier.kind == END_FILE)
+		snprintf(ep->said, sizeof(ep->said), "it is cut short: it has "
+		    "the first %llu bytes of the content, and no table of its "
+		    "frames", (unsigned long long)e->pos);
+	ep->stored = e->stored;
+	closed = e->carrier.be->close == NULL ? 0 :
+	    e->carrier.be->close(&e->carrier);
+	encoded_free(e);
+	return err != 0 && !ep->spec.sync ? err : closed;
+}
+
+static const struct backend encoded_backend = {
+	.check_range = encoded_check_range,
+	.prepare = encoded_prepare,
+	.attach = encoded_attach,
+	.detach = encoded_detach,
+	.pack = encoded_pack,
+	.transfer = encoded_transfer,
+	.extend = encoded_extend,
+	.flush = encoded_flush,
+	.check_kept = encoded_check_kept,
+	.open_readback = encoded_open_readback,
+	.drop_cache = encoded_drop_cache,
+	.close = encoded_close,
+};
+
+static int
+encoded_suits(const struct endpoint *ep, struct fault *f)
+{
+	if ((ep->spec.flags & FLAG_APPEND) != 0)
+		return fault_set(f, STATUS_REFUSED, "%s is appended to; an "
+		    "image of encode= is a file of its own", ep->name);
+	if (ep->is.device || (ep->kind != END_FILE && ep->kind != END_STREAM &&
+	    ep->kind != END_DISCARD))
+		return fault_set(f, STATUS_REFUSED, "encode= makes a file, or "
+		    "goes to a pipe, and %s is neither", ep->name);
+	return 0;
+}
+
+int
+encoded_open(struct endpoint *ep, const struct opts *o, struct fault *f)
+{
+	struct encoded *e;
+	struct packer *packer;
+
+	if (encoded_suits(ep, f) != 0 || packer_open(&packer,
+	    opts_encode_level(o->encode), f) != 0)
+		return -1;
+	e = calloc(1, sizeof(*e));
+	if (e == NULL || (e->out = page_alloc(CHUNK)) == NULL) {
+		free(e);
+		packer_close(packer);
+		return fault_errno(f, ENOMEM, "encode=");
+	}
+	e->carrier = *ep;
+	e->carrier.dir = -1;
+	e->zeros.packer = packer;
+	e->level = opts_encode_level(o->encode);
+	e->threads = o->thr > 0 ? (unsigned)o->thr : 0;
+	e->memory = o->mem;
+	e->gap = o->mem > 0 ? (size_t)MIN(o->mem / SHARE + 1, FRAME_MOST) :
+	    FRAME_MOST;
+	ep->be = &encoded_backend;
+	ep->priv = e;
+	ep->encoded = "zst";
+	snprintf(ep->offers, sizeof(ep->offers), "encoded as zst, level %d",
+	    e->level);
+	ep->is.streamed = true;
+	ep->is.seekable = ep->is.zeroes = ep->is.shares = ep->is.sparse =
+	    ep->is.past_cache = false;
+	ep->geo = (struct geometry){ .size = ep->geo.size, .room = -1,
+		.io_align = 1, .io_opt = FRAME_MOST };
+	ep->lim = (struct limits){ .end = UINT64_MAX };
+	return 0;
+}
