@@ -156,7 +156,7 @@ extents(const struct endpoint *ep)
 	unsigned n;
 
 	for (n = 0; at < size && n < ASKS; n++) {
-		if (nbd_backend.extent(ep, at, &x) != 0)
+		if (nbd_backend.extent(ep, at, false, &x) != 0)
 			return;
 		if (x.off != at || x.len == 0 || x.len > size - at)
 			abort();
