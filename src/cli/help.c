@@ -156,8 +156,8 @@ subjects_help(FILE *out)
 	for (i = 0; i < COUNT(groups); i++)
 		fprintf(out, "%s%s", i == 0 ? "\n" : " ",
 		    groups[i].name);
-	fputs(".\nThe manual: pardd(8), pardd-rescue(7), pardd-ends(7), "
-	    "pardd-images(7),\npardd-json(5).\n", out);
+	fputs(".\nThe manual: pardd, pardd-rescue, pardd-ends, pardd-images, "
+	    "pardd-json.\n", out);
 }
 
 static void
