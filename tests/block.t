@@ -371,7 +371,7 @@ shifted()
 shifted_target()
 {
 	"$blocks" make src 8M 1 && truncate -s 9M a.img && loop a.img --sizelimit 8M && a=$dev || return
-	{ until_true 30 cmp -sn 1M src "$a"; shift_to "$a" 1048576 8388608; } >/dev/null 2>&1 &
+	{ until_true 30 cmp -sn 1M src a.img; shift_to "$a" 1048576 8388608; } >/dev/null 2>&1 &
 	exits 69 "$pardd" if=src of="$a" rate=4M bs=512 bpt=64 "$@" && says "$a begins at another byte"
 }
 if perl -e 1 2>/dev/null; then
