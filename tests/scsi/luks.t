@@ -130,14 +130,15 @@ it "... whose mapping is of several pieces" maps "0 1024 crypt aes-xts-plain64 $
 1024 1024 crypt aes-xts-plain64 $key 0 $part 33792"
 it "... whose mapping encrypts nothing" maps "0 79872 linear $part 32768"
 
-# meanwhile COMMAND...: while some 40 MB go by at 5 MB/s
+# meanwhile COMMAND...: in the midst of some 40 MB at 10 MB/s, which wait for it
 meanwhile()
 {
+	local pid
 	container || return
-	"$pardd" if="$D" of="$T" used=only rate=5M 2>err &
-	sleep 2
-	"$@" || return
-	wait $!
+	"$pardd" if="$D" of="$T" used=only rate=10M json=json 2>err &
+	pid=$!
+	until_true 60 grep -q progress json && kill -STOP $pid && "$@"
+	kill -CONT $pid && wait $pid
 	(($? == 102)) && told '^pardd: NOT complete: .* of .* has changed'
 }
 reload()
