@@ -51,7 +51,7 @@ bool digester_end(struct digester_sum *, struct digest *);
 	X(final, EVP_DigestFinal_ex)
 
 struct crypto {
-#define MEMBER(member, name)	__typeof__(name) *member;
+#define MEMBER(member, name)	__typeof__(name) *(member);
 	CRYPTO_FUNCTIONS(MEMBER)
 #undef MEMBER
 };

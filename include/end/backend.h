@@ -345,7 +345,7 @@ struct codec_measure;
  * fails for another reason.
  */
 struct unpacker *unpacker_open(struct endpoint *carrier,
-    const struct decoder *like, const struct codec_measure *);
+    const struct decoder *, const struct codec_measure *);
 void unpacker_close(struct unpacker *);
 
 /* How many threads there will be. */

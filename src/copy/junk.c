@@ -253,7 +253,7 @@ junk_confirm(struct worker *w, struct held *first)
 	struct junk *j = &w->job->junk;
 	struct io io = { .op = OP_READ, .len = w->job->p->sector,
 		.careful = true };
-	struct sample known;
+	struct sample known = { .sum = 0 };
 	bool right = true;
 	size_t errors;
 

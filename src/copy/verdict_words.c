@@ -523,8 +523,8 @@ words_of_target(struct words *w, const struct plan *p, struct outcome *out,
 		words_of_signal(w);
 	else
 		words_of_reason(w, first);
-	if (unsaved != NULL && first->kind != WHY_LEFT && first->kind <
-	    WHY_UNSAVED && !words_same_fault(out))
+	if (unsaved != NULL && first != NULL && first->kind != WHY_LEFT &&
+	    first->kind < WHY_UNSAVED && !words_same_fault(out))
 		words_add(w, "; %s was not saved: %s", p->opts->map,
 		    unsaved->fault->text);
 }

@@ -69,7 +69,7 @@ request_shrink(struct lane *lane, size_t refused)
 	struct commands *cmd = &lane->ep->cmd;
 	uint64_t half = refused / cmd->unit / 2 * cmd->unit;
 
-	if (half == 0 || half < LEAST)
+	if (half < LEAST)
 		return false;
 	if (cmd->most > half)
 		cmd->most = (unsigned)half;

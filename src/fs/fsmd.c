@@ -147,10 +147,10 @@ md_look(struct md *m)
 
 	for (i = 0; i < 4 && length >= (uint64_t)2 * OLD_ALIGN; i++) {
 		if (i < 2)
-			is = md_look_1(&one, i * SUPER, false);
+			is = md_look_1(&one, (uint64_t)i * SUPER, false);
 		else if (i == 2)
-			is = md_look_1(&one, (length - 2 * SUPER) / SUPER *
-			    SUPER, true);
+			is = md_look_1(&one, (length / SUPER - 2) * SUPER,
+			    true);
 		else
 			is = md_look_0(&one, length / OLD_ALIGN * OLD_ALIGN -
 			    OLD_ALIGN);

@@ -210,7 +210,7 @@ frames_measure(const struct codec_source *from, bool lz4,
 	if (!lz4 && seek_table(from, m))
 		return;
 	free(m->part);
-	*m = (struct codec_measure){ .size = 0 };
+	memset(m, 0, sizeof(*m));
 	while (w.at < from->size && !odd && !padding) {
 		odd = !walk_head(&w);
 		padding = !odd && w.head[0] == 0 && m->parts > 0;

@@ -36,7 +36,7 @@ packed_table(const struct packed_frame *frame, size_t n, unsigned char *to)
 {
 	size_t i;
 
-	memcpy(to, "\x5e\x2a\x4d\x18", 4);
+	pack_number(to, 0x184d2a5e);
 	pack_number(to + 4, (uint32_t)packed_table_size(n) - TABLE_HEAD);
 	to += TABLE_HEAD;
 	for (i = 0; i < n; i++, to += TABLE_ENTRY) {
@@ -46,7 +46,7 @@ packed_table(const struct packed_frame *frame, size_t n, unsigned char *to)
 	}
 	pack_number(to, (uint32_t)n);
 	to[4] = 0x80;			/* there are check values */
-	memcpy(to + 5, "\xb1\xea\x92\x8f", 4);
+	pack_number(to + 5, 0x8f92eab1);
 }
 
 #ifdef HAVE_LIBZSTD

@@ -645,7 +645,7 @@ doubt_beside(struct used *u, const struct plan *p)
 	if (!endpoint_disk(p->src, &d) || d.partition == 0 ||
 	    disk_parts(d.whole, &part, &n) != 0)
 		return;
-	spans = node_has(d.whole, d.whole_name, 6 * 512, "PRIVHEAD");
+	spans = node_has(d.whole, d.whole_name, UINT64_C(6) * 512, "PRIVHEAD");
 	for (k = 0; k < n; k++) {
 		spans |= part[k].length > block && node_has(part[k].node,
 		    part[k].name, part[k].length - block, "PRIVHEAD");

@@ -247,9 +247,9 @@ fit_judge(const struct plan *p)
 	const struct statfs *fs = &p->dst->fs;
 	struct fit fit = { .is = FITS };
 
-	if (p->dst->encoded != NULL)	/* nobody knows how long it will be */
-		fit.is = FITS;
-	else if (fit_no_file(p, &fit))
+	if (p->dst->encoded != NULL)
+		return fit;		/* nobody knows how long it will be */
+	if (fit_no_file(p, &fit))
 		fit.is = FITS_NO_FILE;
 	else if (!fit_known(p))
 		fit.is = FITS;

@@ -934,14 +934,14 @@ gaps_rest(struct gaps *g)
 
 enum gaps_next
 gaps_take(struct gaps *g, unsigned who, bool calm, uint64_t most,
-    struct seg *seg)
+    struct seg *piece)
 {
 	enum gaps_next next = GAPS_NONE;
 	const struct gap *gap;
 	bool waits;
 
 	pthread_mutex_lock(&g->lock);
-	if (take_asked(g, who, most, seg, &waits))
+	if (take_asked(g, who, most, piece, &waits))
 		next = GAPS_ONE;
 	else if (g->err != 0)
 		next = GAPS_NO_MEMORY;
@@ -952,9 +952,10 @@ gaps_take(struct gaps *g, unsigned who, bool calm, uint64_t most,
 	else if ((gap = first_gap(g)) != NULL && calm && !gap_sharable(gap))
 		next = GAPS_ALONE;
 	else if (gap != NULL) {
-		take_first(g, who, calm, most, seg);
+		take_first(g, who, calm, most, piece);
 		next = GAPS_ONE;
-	} else if (g->err != 0)
+	}
+	if (next == GAPS_NONE && g->err != 0)
 		next = GAPS_NO_MEMORY;
 	pthread_mutex_unlock(&g->lock);
 	return next;

@@ -308,9 +308,7 @@ static const struct fuse_lowlevel_ops operations = {
 static void
 viewer_receive(struct viewer *v)
 {
-	int n;
-
-	while ((n = v->lib.fuse_session_receive_buf(v->session, &v->buf)) > 0)
+	while (v->lib.fuse_session_receive_buf(v->session, &v->buf) > 0)
 		v->lib.fuse_session_process_buf(v->session, &v->buf);
 }
 
@@ -420,7 +418,7 @@ viewer_mount(struct viewer *v, struct fault *f)
 		fault_set(f, STATUS_REFUSED, "view=%s cannot be mounted by "
 		    "FUSE: %s", v->path, access("/dev/fuse", R_OK | W_OK) != 0 ?
 		    "there is no /dev/fuse to be used; modprobe fuse" :
-		    errno != 0 ? strerror(errno) : "refused");
+		    errno != 0 ? errno_words(errno) : "refused");
 		v->lib.fuse_session_destroy(v->session);
 		v->session = NULL;
 		return -1;
