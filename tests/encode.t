@@ -84,6 +84,14 @@ older()
 	    holds image && cp x y && exits 0 "$pardd" if=image of=x encode=zst oflag=trunc && same x y
 }
 it "cuts off what an older file has behind it" older
+# A file that others write behind the image is no image.
+grows()
+{
+	local pid
+	content image 9000 && { "$pardd" if=image of=x encode=zst bpt=100 rate=6M verify=1 2>err & pid=$!; } &&
+	    until_true 20 test -s x && truncate -s 20M x && wait "$pid" && complete && holds image
+}
+it "cuts off what others put behind it meanwhile" grows
 counted()
 {
 	content image 3000 && exits 0 "$pardd" if=image of=. encode=zst && complete && says 'nothing to flush, encoded as zst$' &&
@@ -133,6 +141,11 @@ stopped()
 	    says 'NOT complete: stopped by' && partly x
 }
 it "leaves whole frames when it is stopped" stopped INT
+stopped_anew()
+{
+	"$blocks" make x 12M 3 && stopped INT
+}
+it "... and nothing of an older file" stopped_anew
 killed()
 {
 	local n
@@ -187,6 +200,12 @@ done <<'EOT'
 1|verify=1 does that|verify=stream
 1|one request at a time|qd=2
 EOT
+in_use()
+{
+	truncate -s 1M y && loop y && : >image && exits 101 "$pardd" if=image of=y encode=zst && one_line 'the loop device' &&
+	    [[ $(stat -c %s y) = 1048576 ]]
+}
+! can_loop || it "refuses a file that is in use, also if nothing is packed" in_use
 levels()
 {
 	local word

@@ -4,9 +4,8 @@
  * read it packs before its turn comes.  What is left out becomes zeros.
  *
  * Packed bytes are collected, and written to the carrier CHUNK at a time.  When
- * all of the copy is there, the table of the frames is put behind them, and
- * what an older file had behind that is cut off.  Until then the file has whole
- * frames, and no table.
+ * all of the copy is there, the table of the frames is put behind them.  Until
+ * then the file has whole frames, and no table.
  *
  * All of it but the lanes is for whoever has the turn, and then for the lead.
  */
@@ -265,7 +264,7 @@ encoded_transfer(struct lane *lane, struct io *io)
 	strlcpy(io->why, e->failed.why, sizeof(io->why));
 }
 
-/* Cut off what an older file has behind the image; false: it has failed. */
+/* Cut off what others have put behind the image; false: it has failed. */
 static bool
 encoded_cut(struct encoded *e)
 {
@@ -273,11 +272,8 @@ encoded_cut(struct encoded *e)
 	uint64_t end = c->lim.base + e->stored;
 	struct fault f;
 
-	if (c->kind != END_FILE || c->geo.size < 0 || (uint64_t)c->geo.size <=
-	    end)
-		return true;
-	return (endpoint_check_kept(c, c->lim.base, end, 0, &f) == 0 &&
-	    c->be->prepare(c, (int64_t)end, &f) == 0) ||
+	return c->kind != END_FILE || (endpoint_check_kept(c, c->lim.base, end,
+	    0, &f) == 0 && c->be->prepare(c, (int64_t)end, &f) == 0) ||
 	    encoded_fail(e, EIO, "cutting off what is behind it");
 }
 
@@ -372,11 +368,11 @@ encoded_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	struct endpoint *c = &e->carrier;
 	int err, failed = 0;
 
+	(void)length;
 	c->fd = ep->fd;			/* if it was just created */
 	c->is.linked = ep->is.linked;
 	if (c->be->prepare != NULL)
-		failed = c->be->prepare(c, length < 0 ? -1 :
-		    (int64_t)c->lim.base, f);
+		failed = c->be->prepare(c, (int64_t)c->lim.base, f);
 	if (!ep->is.inherited)
 		c->fd = -1;
 	if (failed != 0)

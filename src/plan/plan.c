@@ -669,7 +669,7 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 	p->alone = is_moment(p);
 	/* an image of a disk holds all its secrets */
 	p->perm = src->is.device ? 0600 : 0666;
-	if ((o->oflag & FLAG_TRUNC) != 0)
+	if ((o->oflag & FLAG_TRUNC) != 0 || dst->encoded != NULL)
 		p->truncate = (int64_t)p->dst_off;
 	set_shared(p);
 	return 0;
