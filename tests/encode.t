@@ -36,6 +36,18 @@ it "... with another level" packs 3000 encode=zst:9 verify=1
 it "... in little memory" packs 3000 encode=zst mem=200K verify=1
 it "... by one thread" packs 9000 encode=zst thr=1 verify=source
 it "... by sixteen" packs 9000 encode=zst thr=16 bpt=100 verify=sample
+# What is unpacked is found without the table, too.
+table()
+{
+	local at
+	content image 3000 && exits 0 "$pardd" if=image of=x encode=zst bpt=100 && at=$(($(stat -c %s x) - $1)) && rm x &&
+	    exits 14 with_faults "on=x op=write at=$at+1 flip" "$pardd" if=image of=x encode=zst bpt=100 verify=1 && faulty write &&
+	    says 'x: the table at its end .* is not what was written there' || return
+	exits 14 with_faults "on=x op=read whole at=$at+1 fail=EIO" "$pardd" if=image of=x encode=zst bpt=100 verify=1 && faulty read &&
+	    says 'x: the table at its end cannot be read back.*Input/output'
+}
+it "sees what is wrong in the last byte of the table" table 1
+it "... and in its middle" table 100
 nothing()
 {
 	: >image && exits 0 "$pardd" if=image of=x encode=zst verify=1 && complete && holds image

@@ -54,7 +54,7 @@ struct encoded {
 	size_t		 gap;		/* for so much content */
 	struct packed_frame *frame;
 	size_t		 frames;
-	bool		 sealed;	/* it has its table */
+	unsigned char	*table;		/* of them, once that is written */
 	struct io	 failed;	/* how, if its err is not 0 */
 };
 
@@ -248,7 +248,7 @@ encoded_transfer(struct lane *lane, struct io *io)
 		io->err = EOPNOTSUPP;
 		return;
 	}
-	if (io->off < e->pos || e->sealed)
+	if (io->off < e->pos || e->table != NULL)
 		encoded_fail(e, ESPIPE, "it is written in order");
 	else if ((k->off != io->off || k->size != io->len) &&
 	    !packet_make(k, e->level, io->off, io->buf, io->len))
@@ -293,12 +293,14 @@ encoded_extend(struct endpoint *ep, uint64_t length)
 	}
 	if (table != NULL) {
 		packed_table(e->frame, e->frames, table);
-		e->sealed = encoded_append(e, table, n) &&
-		    encoded_write_out(e) && encoded_cut(e);
+		if (encoded_append(e, table, n) && encoded_write_out(e) &&
+		    encoded_cut(e))
+			e->table = table;
+		else
+			free(table);
 	} else if (e->failed.err == 0) {
 		encoded_fail(e, ENOMEM, NULL);
 	}
-	free(table);
 	return e->failed.err;
 }
 
@@ -324,7 +326,7 @@ encoded_settle(struct encoded *e)
 		whole += e->frame[i].length;
 		content += e->frame[i].size;
 	}
-	if (e->failed.err != 0 && !e->sealed) {
+	if (e->failed.err != 0 && e->table == NULL) {
 		e->pos = content;
 		if (e->carrier.kind == END_FILE && e->stored > whole)
 			(void)e->carrier.be->prepare(&e->carrier, (int64_t)
@@ -404,6 +406,29 @@ encoded_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 	endpoint_drop_cache(&e->carrier, e->carrier.lim.base, e->stored);
 }
 
+/* Whether the table is there: what is unpacked may be found without it. */
+static int
+encoded_check_table(const struct encoded *e, struct endpoint *r,
+    struct fault *f)
+{
+	size_t n = packed_table_size(e->frames);
+	struct io io = { .op = OP_READ, .buf = page_alloc(n),
+		.off = e->carrier.lim.base + e->stored - n, .len = n };
+	bool same;
+
+	if (io.buf == NULL)
+		return fault_errno(f, ENOMEM, "%s: its table", r->name);
+	endpoint_probe(r, &io);
+	same = io.done == n && memcmp(io.buf, e->table, n) == 0;
+	free(io.buf);
+	if (same)
+		return 0;
+	return fault_set(f, STATUS_MISMATCH, "%s: the table at its end cannot "
+	    "be read back, or is not what was written there%s%s", r->name,
+	    io.err != 0 ? ": " : "", io.err == 0 ? "" : io.why[0] != '\0' ?
+	    io.why : errno_words(io.err));
+}
+
 /*
  * Before it has its table, what the carrier has: that shows whether it can be
  * read back.  Then it is unpacked, by what the file itself says.
@@ -422,11 +447,12 @@ encoded_open_readback(const struct endpoint *target, struct endpoint *r,
 		    "is a pipe, or not kept", target->name);
 	if (e->carrier.be->open_readback(&e->carrier, r, f) != 0)
 		return -1;
-	if (!e->sealed)
+	if (e->table == NULL)
 		return 0;
 	r->lim.base = e->carrier.lim.base;
 	r->geo.size = (int64_t)(e->carrier.lim.base + e->stored);
-	failed = decoded_open(r, &o, false, f);
+	failed = encoded_check_table(e, r, f) != 0 ? -1 :
+	    decoded_open(r, &o, false, f);
 	if (failed == 0 && r->is.streamed && e->pos > 0)
 		failed = fault_errno(f, ENOMEM, "%s: unpacking it",
 		    target->name);
@@ -440,6 +466,7 @@ encoded_free(struct encoded *e)
 {
 	packet_free(&e->zeros);
 	free(e->frame);
+	free(e->table);
 	free(e->out);
 	free(e);
 }
@@ -450,7 +477,7 @@ encoded_close(struct endpoint *ep)
 	struct encoded *e = ep->priv;
 	int err = encoded_settle(e), closed;
 
-	if (e->sealed)
+	if (e->table != NULL)
 		snprintf(ep->said, sizeof(ep->said), "it has %llu bytes, %.3g "
 		    "%% of its content", (unsigned long long)e->stored,
 		    e->pos > 0 ? 100.0 * (double)e->stored / (double)e->pos :
