@@ -93,6 +93,15 @@ at_once()
 	    fail "$n are asked before one is read: $(head -20 log)"
 }
 
+# A rescue of a disk onto one as large needs nothing of that before it begins.
+not_before()
+{
+	local a
+	truncate -s 8M a b && loop a && a=$dev && loop b &&
+	    exits 0 strace -o log -e trace=fadvise64 -y "$pardd" if="$a" of="$dev" map=map || return
+	grep -q "$dev>.*WILLNEED" log && ! grep "$a>.*WILLNEED" log
+}
+
 # threads N OPERAND...: a small copy from memory to memory starts as many.
 threads()
 {
@@ -107,8 +116,10 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	it "does not look for devices to copy a file onto a file" no_scan
 	if can_loop; then
 		it "asks all disks at once for what is read before a copy, and once" at_once
+		it "does not ask the source of a rescue" not_before
 	else
 		skip "no loop devices" "asks all disks at once for what is read before a copy, and once"
+		skip "no loop devices" "does not ask the source of a rescue"
 	fi
 	if has_shm; then
 		it "starts no thread to copy 1 MiB in memory" threads 0

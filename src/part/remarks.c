@@ -483,7 +483,10 @@ view_ahead(struct view *v, struct endpoint *ep, uint64_t edge)
 		(void)view_edges(v, edge);
 }
 
-/* Do so for the source and the targets.  Returns how many views are open. */
+/*
+ * Do so for the targets and the source, which a rescue does not read more than
+ * necessary.  Returns how many views are open.
+ */
 static unsigned
 remarks_ahead(struct view v[1 + TARGETS_MOST], const struct plan *p,
     bool thorough)
@@ -496,8 +499,9 @@ remarks_ahead(struct view v[1 + TARGETS_MOST], const struct plan *p,
 		return 0;
 	for (; (one = plan_each(p, n)) != NULL; n++)
 		view_ahead(&v[n], one->dst, SIGNS_EDGE);
-	view_ahead(&v[n], p->src, TABLE_EDGE);
-	return n + 1;
+	if (p->work != WORK_RESCUE)
+		view_ahead(&v[n++], p->src, TABLE_EDGE);
+	return n;
 }
 
 void
