@@ -134,7 +134,7 @@ int dm_pieces(dev_t node, struct dm_piece *, size_t room, size_t *n,
 /*
  * Get where the encrypted bytes of a device lie that consists of one crypt
  * target, each sector in its place.  Returns 0 or an errno value: ENOTSUP for
- * any other.
+ * any other, or while it is suspended: who reads it would wait.
  */
 int dm_crypt(dev_t node, struct dm_piece *);
 

@@ -51,6 +51,7 @@ struct pieces {			/* where those found go */
 	size_t		 room, n;
 	bool		 striped;	/* some of striped targets */
 	bool		 crypt;		/* of crypt targets, and no others */
+	bool		 suspended;	/* reads of it wait */
 };
 
 /* Parse "8:17 2048": the device, and the sector on it. */
@@ -198,6 +199,7 @@ dm_read(dev_t node, struct pieces *p)
 	size_t at, next = 0;
 	uint32_t i;
 
+	p->suspended = err == 0 && (io->flags & DM_SUSPEND_FLAG) != 0;
 	for (i = 0; err == 0 && i < io->target_count; i++) {
 		at = io->data_start + next;	/* offsets count from there */
 		err = read_target((char *)io, at, ANSWER - 1, p, &next);
@@ -226,7 +228,8 @@ dm_crypt(dev_t node, struct dm_piece *piece)
 	struct pieces p = { .at = piece, .room = 1, .crypt = true };
 	int err = dm_read(node, &p);
 
-	return err == 0 && (p.n == 0 || piece->start != 0) ? ENOTSUP : err;
+	return err == 0 && (p.n == 0 || piece->start != 0 || p.suspended) ?
+	    ENOTSUP : err;
 }
 
 /* Also if that cannot be asked. */

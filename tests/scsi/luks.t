@@ -130,6 +130,19 @@ it "... whose mapping is of several pieces" maps "0 1024 crypt aes-xts-plain64 $
 1024 1024 crypt aes-xts-plain64 $key 0 $part 33792"
 it "... whose mapping encrypts nothing" maps "0 79872 linear $part 32768"
 
+# Who reads a mapping that is suspended waits until it is not.
+suspended()
+{
+	local pid is
+	container && dmsetup suspend c || return
+	"$pardd" if="$D" of="$T" used=only 2>err &
+	pid=$!
+	until_true 60 grep -q 'c, its open mapping, .*: copied whole$' err
+	is=$?
+	dmsetup resume c && wait $pid && ((is == 0)) && cmp "$D" "$T"
+}
+it "... whose mapping is suspended" suspended
+
 # meanwhile COMMAND...: in the midst of some 40 MB at 10 MB/s, which wait for it
 meanwhile()
 {
@@ -162,7 +175,8 @@ it "... given another key" meanwhile another_key
 
 first_used()
 {
-	container && exits 0 "$pardd" if="$D" of="$T" used=meta map=map && cmp "$D" "$T"
+	container && exits 0 "$pardd" if="$D" of="$T" used=meta map=map json=json && cmp "$D" "$T" &&
+	    grep -q '"volume":"c"' json
 }
 it "reads it in order, with used=meta" first_used
 
