@@ -157,7 +157,6 @@ static int
 look_open_plain(struct look *l, dev_t mapper)
 {
 	struct end_spec spec = l->p->src->spec;
-	char path[300];
 	struct fault f;
 	struct disk d;
 
@@ -167,8 +166,8 @@ look_open_plain(struct look *l, dev_t mapper)
 	spec.flags = 0;
 	spec.bitmap = spec.since = NULL;
 	if (!disk_place(mapper, &d) ||
-	    !disk_path(mapper, d.name, path, sizeof(path)) ||
-	    endpoint_open_again(&l->plain, &spec, path, &f) != 0)
+	    !disk_path(mapper, d.name, l->shown, sizeof(l->shown)) ||
+	    endpoint_open_again(&l->plain, &spec, l->shown, &f) != 0)
 		return EIO;
 	if (lane_attach(&l->decrypted, &l->plain, 0, -1) != 0) {
 		endpoint_close(&l->plain);

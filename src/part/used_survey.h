@@ -39,7 +39,8 @@ struct look {
 	struct endpoint	 reader;
 	struct lane	 there;
 	dev_t		 mapper;	/* an open container that is read, */
-	struct endpoint	 plain;		/* or 0 */
+	char		 shown[300];	/* or 0; its name, */
+	struct endpoint	 plain;		/* which this points to */
 	struct lane	 decrypted;
 };
 
