@@ -123,7 +123,7 @@ size_t parts_signs(struct endpoint *, uint64_t from, uint64_t to,
 
 /*
  * The same for what is found on a whole end once everything before "from" has
- * been overwritten: signatures near its end, and the backup of a GPT.
+ * been overwritten: signatures near its end, and the backup of a GPT that was.
  */
 size_t parts_remains(struct endpoint *, uint64_t from, struct sign **sign);
 

@@ -464,7 +464,7 @@ remarks_of_target(struct remarks *found, const struct plan *p,
 		found->signs = parts_signs(p->dst, p->dst_off, to,
 		    &found->sign);
 	if (p->dst->is.device && p->bounded && p->length > 0 &&
-	    p->opts->rest == 0)
+	    p->opts->rest == 0 && p->dst_off == p->dst->lim.base)
 		rest_make(found, p, to);
 	slip_make(found, p, src);
 	table_free(&dst);

@@ -238,15 +238,15 @@ parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
 	return s.n;
 }
 
-/* The backup of a GPT in the last sector. */
+/* The backup, in the last sector, of a GPT that does not outlive the copy. */
 static void
 note_backup(const struct view *v, uint32_t sector, struct signs *s)
 {
 	uint64_t at = v->size - v->size % sector - sector;
 	unsigned char h[8];
 
-	if (s->n < s->room && at >= s->from && view_read(v, at, h, 8) &&
-	    memcmp(h, "EFI PART", 8) == 0)
+	if (s->n < s->room && s->from > sector && at >= s->from &&
+	    view_read(v, at, h, 8) && memcmp(h, "EFI PART", 8) == 0)
 		s->sign[s->n++] = (struct sign){ .off = at, .table = true,
 			.type = "gpt" };
 }
