@@ -191,18 +191,18 @@ $(CONFIG)/config.mk: configure
     pictures bench bench-scsi portability coverage mutants fuzz
 check:
 	@echo 'All tests: ten minutes on two cores.  As root this installs what is missing' \
-	    'of some 150 Debian packages; make check-short takes a minute, and 80.'
+	    'of some 150 Debian packages; make check-short takes two minutes, and 80.'
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
 
 check-long prove: export LONG = 1
 check-long prove: check
 
-# A minute: without devices, guests and sanitizers.  Packages are built with the
+# Two minutes: without devices, guests and sanitizers.  Packages are built with the
 # second, which installs nothing and needs no root.
 SHORT = $(notdir $(UNIT:.c=)) copy.t hash.t limits.t mapfile.t opts.t stream.t
 check-short:
-	@echo 'The short tests: a minute.  As root this installs what is missing of some' \
+	@echo 'The short tests: two minutes.  As root this installs what is missing of some' \
 	    '80 Debian packages; make check has all tests.'
 	@tests/setup build short
 	@$(MAKE) $(PARALLEL) tried-short
@@ -406,7 +406,7 @@ distclean maintainer-clean: clean
 help:
 	@echo 'make              build $(BUILD)/pardd'
 	@echo 'make check        run the tests; as root they try devices too'
-	@echo 'make check-short  a minute of them, with few packages installed'
+	@echo 'make check-short  two minutes of them, with few packages installed'
 	@echo 'make check-long   (or prove) the tests that take longer as well'
 	@echo 'make check-rbd    the tests that need a Ceph cluster, which is started'
 	@echo 'make check-scsi   the tests that need SCSI disks, in a guest'
