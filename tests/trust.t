@@ -151,6 +151,14 @@ put_back()
 	    refuses 'was written to since map was saved, or put back to an older state' && same dst older
 }
 it "... or put back to an older state" put_back
+# Told once: no flush that comes later would fail.
+lost_below()
+{
+	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && cp map before &&
+	    with_faults "on=$PWD/dst op=flush nth=1 fail=EIO" exits 55 "$pardd" if=src of=dst map=map &&
+	    one_line 'dst may have lost what map calls finished: .*Input/output error' && same map before
+}
+it "... or that the kernel could not write" lost_below
 # undated FROM COUNT ZEROS MAP...: of what a map without a time calls finished COUNT times 32 KiB are missing;
 # the 64 KiB at ZEROS are zeros
 undated()

@@ -135,26 +135,34 @@ maploader_date(struct mapsaver *ms, const struct plan *p, struct fault *f)
 
 /*
  * Remove the date again, and compare.  A target that is older was put back to a
- * state without the last writes.
+ * state without the last writes.  An error of the flush is told only once, so
+ * none that comes later would tell of it.
  */
-static bool
-written_since(struct mapsaver *ms, const struct endpoint *dst)
+static int
+maploader_since(struct mapsaver *ms, const struct plan *p, bool *since,
+    struct fault *f)
 {
+	const struct endpoint *dst = p->dst;
 	char *at = NULL, *end;
 	struct timespec is;
 	long long sec;
 	long nsec;
+	int err;
 
+	*since = false;
 	if (ms->file.target != NULL)
 		at = strstr(ms->file.target, date_mark);
 	ms->dated = at != NULL;
 	if (at == NULL)
-		return false;
+		return 0;
 	*at = '\0';
 	sec = strtoll(at + sizeof(date_mark) - 1, &end, 10);
 	nsec = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-	return !dst->is.absent && endpoint_written(dst, &is) == 0 &&
-	    (is.tv_sec != sec || is.tv_nsec != nsec);
+	err = dst->is.absent ? EOPNOTSUPP : endpoint_written(dst, &is);
+	*since = err == 0 && (is.tv_sec != sec || is.tv_nsec != nsec);
+	return err == 0 || err == EOPNOTSUPP ? 0 : fault_errno(f, err, "%s may "
+	    "have lost what %s calls finished: flushing it", dst->name,
+	    p->opts->map);
 }
 
 /* The size of a whole disk; 0: it is not one, or unknown. */
@@ -407,8 +415,8 @@ maploader_load(struct mapsaver *ms, const struct plan *p, struct map *map,
 
 	if (mapfile_load(&ms->file, path, f) != 0)
 		return -1;
-	since = written_since(ms, p->dst);
-	if (check_source(ms, p, f) != 0 ||
+	if (maploader_since(ms, p, &since, f) != 0 ||
+	    check_source(ms, p, f) != 0 ||
 	    maploader_check_target(ms, p, since, f) != 0)
 		return -1;
 	if (maploader_apply(p, map, &ms->file) != 0)
