@@ -328,7 +328,9 @@ uring_arm(struct uring *u)
 
 /*
  * Remove all polls with the next wait, because the lanes are about to be
- * detached.  Until uring_armed returns false, completions have to be taken.
+ * detached, and then take completions.  That fails for a poll that the kernel
+ * is about to look at; it stays if there is nothing to see, because a library
+ * was quicker.  So repeat this until uring_armed returns false.
  */
 static void
 uring_disarm(struct uring *u)
@@ -710,9 +712,13 @@ queue_ring_failed(struct queue *q, int err)
 static void
 queue_disarm(struct queue *q)
 {
-	uring_disarm(&q->uring);
-	while (uring_armed(&q->uring) && queue_await(q) == 0)
+	while (uring_armed(&q->uring)) {
+		if (uring_unsubmitted(&q->uring) == 0)
+			uring_disarm(&q->uring);
+		if (queue_await(q) != 0)
+			break;
 		queue_take_completions(q);
+	}
 }
 
 static void

@@ -1,10 +1,11 @@
 /*
  * Workers: a source that has disappeared is reported by the first worker that
- * notices; buffers that a request has kept.
+ * notices; buffers that a request has kept; polls of a ring.
  */
 #include "test.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -161,6 +162,99 @@ takes_another_buffer_for_the_next_task(void **state)
 	free(buf);
 }
 
+/*
+ * A library that has read by itself what the ring is about to be woken for: the
+ * poll then stays, even if it is removed at that moment.
+ */
+static struct io *begun;
+static int wakes;
+
+static bool
+library_start(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+{
+	(void)lane;
+	(void)sqe;
+	begun = io;
+	return true;
+}
+
+static int
+library_pollfd(struct lane *lane, short *events)
+{
+	(void)lane;
+	*events = POLLIN;
+	return wakes;
+}
+
+static void
+library_service(struct lane *lane)
+{
+	eventfd_t n;
+
+	assert_int_equal(eventfd_write(wakes, 1), 0);
+	assert_int_equal(eventfd_read(wakes, &n), 0);
+	if (begun != NULL)
+		lane_over(lane, begun);
+	begun = NULL;
+}
+
+static void
+library_finish(struct lane *lane, struct io *io, int result)
+{
+	(void)lane;
+	(void)result;
+	io->done = io->len;
+}
+
+static void
+write_nothing(struct lane *lane, struct io *io)
+{
+	(void)lane;
+	io->done = io->len;
+}
+
+static void
+leaves_no_poll_behind(void **state)
+{
+	static const struct backend library = { .start = library_start,
+		.pollfd = library_pollfd, .service = library_service,
+		.finish = library_finish, .transfer = write_nothing };
+	static const struct backend nowhere = { .transfer = write_nothing };
+	static const struct task task = { .ring = true };
+	const struct opts o = { .sync = 0 };
+	struct endpoint src = { .be = &library, .name = "here",
+		.lim.end = UINT64_MAX, .geo.io_align = 1, .dir = -1 };
+	struct endpoint dst = { .be = &nowhere, .name = "there",
+		.lim.end = UINT64_MAX, .geo.io_align = 1, .dir = -1 };
+	const struct plan p = { .opts = &o, .src = &src, .dst = &dst,
+		.length = 4096, .pad = 1, .slots = 4, .room = 4096,
+		.chunk = 4096, .bounded = true };
+	static struct job job = { .workers = 1 };
+	struct worker *w = &job.worker[0];
+	unsigned char *bufs = aligned_alloc(4096, 4 * 4096);
+	int err;
+
+	assert_non_null(bufs);
+	job.p = &p;
+	w->job = &job;
+	w->buf = bufs;
+	wakes = eventfd(0, EFD_NONBLOCK);
+	pthread_mutex_init(&job.first, NULL);
+	assert_int_equal(map_init(&job.map, 4096, 4096, 0), 0);
+	w->queue = ring_new(w, bufs, 4096, 4, &err);
+	if (w->queue == NULL)
+		skip();		/* the kernel has no io_uring */
+	alarm(20);
+	workers_run(&job, &task);
+	alarm(0);
+	assert_int_equal(map_totals(&job.map).finished, 4096);
+	ring_free(w->queue);
+	map_free(&job.map);
+	pthread_mutex_destroy(&job.first);
+	close(wakes);
+	free(bufs);
+}
+
 int
 main(void)
 {
@@ -169,6 +263,7 @@ main(void)
 		cmocka_unit_test(takes_nothing_else_for_that),
 		cmocka_unit_test(leaves_no_lane_when_one_fails),
 		cmocka_unit_test(takes_another_buffer_for_the_next_task),
+		cmocka_unit_test(leaves_no_poll_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
