@@ -119,6 +119,17 @@ maps()
 	    exits 0 "$pardd" if="$D" of="$T" used=only &&
 	    says 'note: partition 2 .* c, its open mapping, .*is no simple one: copied whole$' && cmp "$D" "$T"
 }
+# The same container twice on a disk: what is free in one is not in the other.
+twin()
+{
+	table && printf '%s\n' 'label: gpt' start=10240,size=57344 start=67584,size=57344 | sfdisk -q -w always "$D" &&
+	    until_true 5 blockdev --rereadpt "$D" && until_true 5 test -b "$part" && encrypt "${D}1" && fill /dev/mapper/c &&
+	    cryptsetup close c && dd if="${D}1" of="$part" bs=1M status=none && unlock "$part" && mount /dev/mapper/c m &&
+	    rm m/file && umount m && exits 0 "$pardd" if="$D" of="$T" used=only && told "$without" &&
+	    says 'note: partition 1 .* c, its open mapping, .*: copied whole$' && cmp -i 5242880 -n 29360128 "$D" "$T"
+}
+it "... one whose mapping is of the same container on another partition" twin
+
 key=$(printf '0%.0s' {1..64})
 it "... one whose mapping is of its own header" maps "0 1024 crypt aes-xts-plain64 $key 0 $part 0"
 another_disk()
