@@ -148,6 +148,23 @@ stopped()
 	kill -TERM "$(pid)" && until_true 20 gone && began=$((${EPOCHREALTIME/./} - began)) && wait $! && ended signal 15 &&
 	    [[ ! -e v ]] && ((began < 2000000)) && honest 0 0 $((8 << 20)) || fail "$began us; $(cat err reads how)"
 }
+# Readers that never let the viewer come to an end of their requests.
+crowd()
+{
+	local i began
+	bad=$none
+	stuff 8M && viewing "" rescue=ondemand && dd if=v of=page bs=1M count=4 iflag=direct status=none && touch crowd || return
+	for ((i = 0; i < 48; i++)); do
+		while [[ -e crowd ]] && dd if=v of=/dev/null bs=1M count=4 iflag=direct status=none; do :; done 2>/dev/null &
+	done
+	sleep 2
+	began=$SECONDS
+	view_page 1500 && ((SECONDS - began < 5)) && kill -TERM "$(pid)" && until_true 20 gone && ended signal 15 &&
+	    ((SECONDS - began < 8)) || fail "$((SECONDS - began)) s; $(cat err how)"
+	i=$?
+	rm crowd
+	return $i
+}
 # A reader that waits for a read that does not return can be killed.
 given_up()
 {
@@ -229,6 +246,7 @@ it "... nor such as begin when its zeros are believed" lies_late
 it "is complete when all was asked for" whole
 it "reads first what is asked for" waits
 it "ends at once when told to, with readers inside" stopped
+it "answers, and ends, while many read without a pause" crowd
 it "ends when the disk goes away" vanished
 it "lets a reader go that is killed" given_up
 it "clears what a killed run has left" killed

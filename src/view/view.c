@@ -83,6 +83,7 @@ static const struct library library = {
 
 enum {
 	STACKED = 16,		/* dead mounts on each other, at most */
+	AT_ONCE = 64,		/* requests */
 	MOMENT = 100,		/* ms */
 };
 
@@ -304,11 +305,14 @@ static const struct fuse_lowlevel_ops operations = {
 	.getattr = viewer_getattr, .open = viewer_opens, .read = viewer_read,
 };
 
-/* Take all requests that are there. */
+/* Take some of the requests that are there: many readers are never done. */
 static void
 viewer_receive(struct viewer *v)
 {
-	while (v->lib.fuse_session_receive_buf(v->session, &v->buf) > 0)
+	unsigned i;
+
+	for (i = 0; i < AT_ONCE &&
+	    v->lib.fuse_session_receive_buf(v->session, &v->buf) > 0; i++)
 		v->lib.fuse_session_process_buf(v->session, &v->buf);
 }
 
