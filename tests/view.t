@@ -191,6 +191,15 @@ killed()
 	stuff 8M && viewing "sleep=100" bpt=8 thr=1 && kill -9 "$(pid)" && until_true 10 gone &&
 	    ! stat v 2>/dev/null && rm how && exits 0 "$pardd" if=src of=dst map=map view=v && [[ -f v ]] && ! mountpoint -q v && cmp src dst
 }
+# Once it was unmounted another run may have its view there.
+another()
+{
+	bad=$none
+	stuff && cp src src1 && undo unmounted "$PWD/v" || return
+	FAULTS="on=$PWD/src1 op=read at=1048576+ until=$PWD/go1" LD_PRELOAD=$shim "$tools/ends" first "$pardd" if=src1 of=dst1 map=map1 view=v 2>err1 &
+	until_true 20 test -s v && umount v && viewing "" rescue=ondemand && touch go1 && until_true 60 grep -q '^exit 0' first &&
+	    view_page 20 && umount v && until_true 60 gone && ended exit 100 && rm v && cmp dst1 src1 || fail "$(cat first err1 how err)"
+}
 in_use()
 {
 	bad=$none
@@ -251,6 +260,7 @@ it "ends when the disk goes away" vanished
 it "lets a reader go that is killed" given_up
 it "clears what a killed run has left" killed
 it "says that somebody still has it open" in_use
+it "leaves the view of another run alone" another
 needs can_loop 'command -v mkfs.ext4' -- "no loop devices, or no mkfs.ext4"
 it "can be mounted" mounted
 it "says in the plan where it will be" plan

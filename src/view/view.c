@@ -481,13 +481,21 @@ viewer_open(struct plan *p, struct fault *f)
 	return -1;
 }
 
+/* Unmount it, unless somebody else has: another run may be there by now. */
+static int
+viewer_leave(const struct viewer *v, int how)
+{
+	return v->lib.fuse_session_exited(v->session) ? 0 :
+	    umount2(v->path, how | UMOUNT_NOFOLLOW);
+}
+
 /* What is open or mounted from it by others goes on to fail. */
 static void
 viewer_unmount(struct viewer *v)
 {
 	if (v->session == NULL)
 		return;
-	v->used = umount2(v->path, UMOUNT_NOFOLLOW) != 0 && errno == EBUSY;
+	v->used = viewer_leave(v, 0) != 0 && errno == EBUSY;
 	v->lib.fuse_session_unmount(v->session);
 	v->lib.fuse_session_destroy(v->session);
 	v->session = NULL;
@@ -575,7 +583,7 @@ viewer_abandon(const struct viewer *v)
 {
 	if (v == NULL || v->session == NULL)
 		return;
-	umount2(v->path, MNT_DETACH | UMOUNT_NOFOLLOW);
+	viewer_leave(v, MNT_DETACH);
 	viewer_remove(v);
 }
 
