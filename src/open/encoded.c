@@ -264,16 +264,22 @@ encoded_transfer(struct lane *lane, struct io *io)
 	strlcpy(io->why, e->failed.why, sizeof(io->why));
 }
 
-/* Cut off what others have put behind the image; false: it has failed. */
+/*
+ * Cut off what is behind so many of its bytes.  False: that has failed; or, if
+ * nothing has, others have cut off more or removed it, which the end tells.
+ */
 static bool
-encoded_cut(struct encoded *e)
+encoded_cut(struct encoded *e, uint64_t length)
 {
 	struct endpoint *c = &e->carrier;
-	uint64_t end = c->lim.base + e->stored;
+	uint64_t base = c->lim.base;
 	struct fault f;
 
-	return c->kind != END_FILE || (endpoint_check_kept(c, c->lim.base, end,
-	    0, &f) == 0 && c->be->prepare(c, (int64_t)end, &f) == 0) ||
+	if (c->kind != END_FILE)
+		return true;
+	if (endpoint_check_kept(c, base, base + e->stored, 0, &f) != 0)
+		return false;
+	return c->be->prepare(c, (int64_t)(base + length), &f) == 0 ||
 	    encoded_fail(e, EIO, "cutting off what is behind it");
 }
 
@@ -294,7 +300,7 @@ encoded_extend(struct endpoint *ep, uint64_t length)
 	if (table != NULL) {
 		packed_table(e->frame, e->frames, table);
 		if (encoded_append(e, table, n) && encoded_write_out(e) &&
-		    encoded_cut(e))
+		    (encoded_cut(e, e->stored) || e->failed.err == 0))
 			e->table = table;
 		else
 			free(table);
@@ -305,15 +311,14 @@ encoded_extend(struct endpoint *ep, uint64_t length)
 }
 
 /*
- * Write what is left, and have the lane write it back.  After an error only
- * whole frames are kept, and e->pos becomes their content.  Returns 0 or an
- * errno value.
+ * Write what is left, and have the lane write it back.  If there is no table,
+ * only whole frames are kept, and e->pos becomes their content.  Returns 0 or
+ * an errno value.
  */
 static int
 encoded_settle(struct encoded *e)
 {
 	uint64_t whole = 0, content = 0;
-	struct fault f;
 	size_t i;
 	int err;
 
@@ -326,11 +331,8 @@ encoded_settle(struct encoded *e)
 		whole += e->frame[i].length;
 		content += e->frame[i].size;
 	}
-	if (e->failed.err != 0 && e->table == NULL) {
-		e->pos = content;
-		if (e->carrier.kind == END_FILE && e->stored > whole)
-			(void)e->carrier.be->prepare(&e->carrier, (int64_t)
-			    (e->carrier.lim.base + whole), &f);
+	if (e->table == NULL) {
+		e->pos = encoded_cut(e, whole) ? content : 0;
 		e->stored = whole;
 	}
 	err = lane_detach(&e->lane);
@@ -482,7 +484,7 @@ encoded_close(struct endpoint *ep)
 		    "%% of its content", (unsigned long long)e->stored,
 		    e->pos > 0 ? 100.0 * (double)e->stored / (double)e->pos :
 		    0);
-	else if (e->frames > 0 && e->carrier.kind == END_FILE)
+	else if (e->pos > 0 && e->carrier.kind == END_FILE)
 		snprintf(ep->said, sizeof(ep->said), "it is cut short: it has "
 		    "the first %llu bytes of the content, and no table of its "
 		    "frames", (unsigned long long)e->pos);
