@@ -250,6 +250,12 @@ ends()
 	    one_line "encode= makes a file, or goes to a pipe, and $dev is neither"; }
 }
 it "refuses a disk, and what is appended to" ends
+itself()
+{
+	content image 10 && cp image y && exits 101 "$pardd" if=image of=image encode=zst force=overlap &&
+	    one_line 'image cannot be packed into itself' && same image y
+}
+it "refuses to pack a file into itself" itself
 no_library()
 {
 	content image 10 && mkdir lib && : >lib/libzstd.so.1 && LD_LIBRARY_PATH=$PWD/lib exits 101 "$pardd" if=image of=x encode=zst &&

@@ -363,8 +363,9 @@ stream_append(const struct plan *p, struct fault *f)
 	    p->src->id.dev != p->dst->id.dev ||
 	    p->src->id.ino != p->dst->id.ino)
 		return 0;
-	return fault_set(f, STATUS_REFUSED,
-	    "%s cannot be appended to itself", p->src->name);
+	return fault_set(f, STATUS_REFUSED, "%s cannot be %s itself",
+	    p->src->name, p->dst->encoded != NULL ? "packed into" :
+	    "appended to");
 }
 
 static bool
