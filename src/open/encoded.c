@@ -425,10 +425,11 @@ encoded_check_table(const struct encoded *e, struct endpoint *r,
 	free(io.buf);
 	if (same)
 		return 0;
-	return fault_set(f, STATUS_MISMATCH, "%s: the table at its end cannot "
-	    "be read back, or is not what was written there%s%s", r->name,
-	    io.err != 0 ? ": " : "", io.err == 0 ? "" : io.why[0] != '\0' ?
-	    io.why : errno_words(io.err));
+	return fault_set(f, io.err == ENOMEM ? status_errno(ENOMEM) :
+	    STATUS_MISMATCH, "%s: the table at its end cannot be read back, or "
+	    "is not what was written there%s%s", r->name, io.err != 0 ? ": " :
+	    "", io.err == 0 ? "" : io.why[0] != '\0' ? io.why :
+	    errno_words(io.err));
 }
 
 /*
