@@ -844,15 +844,18 @@ status_settled(enum seg_status s)
 	return s == FINISHED || s == BAD || s == OUTSIDE || s == STALE;
 }
 
-/* Whether some of it is lost already: then no more is read of it. */
+/*
+ * Whether some of what is asked for is lost: then it is answered already, and
+ * no more is read of it.
+ */
 static bool
-asked_lost(const struct gaps *g, const struct seg *all)
+asked_lost(const struct gaps *g, const struct seg *ask)
 {
-	uint64_t at = all->off;
+	uint64_t at = ask->off;
 	bool lost = false;
 	struct seg s;
 
-	for (; !lost && at < all->off + all->len && map_here(g->map, at, &s);
+	for (; !lost && at < ask->off + ask->len && map_here(g->map, at, &s);
 	    at += s.len)
 		lost = status_settled(s.status) && s.status != FINISHED;
 	return lost;
@@ -872,9 +875,9 @@ take_asked(struct gaps *g, unsigned who, uint64_t most, struct seg *seg,
 
 	*waits = false;
 	for (i = 0; i < g->asks && g->err == 0; i++) {
-		all = asked_blocks(g, &g->asked[i]);
-		if (asked_lost(g, &all))
+		if (asked_lost(g, &g->asked[i]))
 			continue;
+		all = asked_blocks(g, &g->asked[i]);
 		for (at = all.off; at < all.off + all.len &&
 		    map_here(g->map, at, &s); at += s.len) {
 			s.len = MIN(s.len, all.off + all.len - at);

@@ -371,6 +371,26 @@ pattern_goes_on(void **state)
 	trial_end(&t);
 }
 
+/* What a reader asks for is read, though the rest of its block is lost. */
+static void
+half_a_block(void **state)
+{
+	const struct seg half = { 10 * UNIT, UNIT / 2, UNTRIED };
+	struct trial t;
+	struct seg s;
+
+	trial_begin(&t, MIB, NULL, 0);
+	assert_int_equal(map_set(&t.map, half.off + half.len, UNIT / 2, BAD),
+	    0);
+	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){
+	    .words = RESCUE_ONDEMAND }), 0);
+	gaps_ask(&t.gaps, &half, 1);
+	assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &s), GAPS_ONE);
+	assert_int_equal(s.off, half.off);
+	assert_int_equal(s.len, half.len);
+	trial_end(&t);
+}
+
 int
 main(void)
 {
@@ -388,6 +408,7 @@ main(void)
 		cmocka_unit_test(two_blocks),
 		cmocka_unit_test(rests_with_memory),
 		cmocka_unit_test(pattern_goes_on),
+		cmocka_unit_test(half_a_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
