@@ -33,6 +33,7 @@ static size_t bads;
 static const unsigned char *model;
 static uint64_t size;
 static const char *path;
+static pthread_barrier_t opened;	/* the file may soon be gone */
 static unsigned long times;
 static bool ends;
 static atomic_bool ended;
@@ -120,6 +121,7 @@ thread(void *arg)
 	map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		err(2, "mmap");
+	pthread_barrier_wait(&opened);
 	for (i = 0; i < times; i++) {
 		len = 1 + dice(&x, dice(&x, 3) == 0 ? MOST : 3 * PAGE);
 		if (bads > 0 && dice(&x, 3) == 0) {
@@ -179,11 +181,14 @@ main(int argc, char *argv[])
 	threads = strtoul(argv[4], NULL, 10);
 	times = strtoul(argv[5], NULL, 10);
 	ends = argc > 7;
-	for (i = 0; i < threads && i < THREADS; i++)
+	if (threads < 1 || threads > THREADS)
+		errx(2, "1 to %d threads", THREADS);
+	pthread_barrier_init(&opened, NULL, (unsigned)threads);
+	for (i = 0; i < threads; i++)
 		if (pthread_create(&t[i], NULL, thread, (void *)(uintptr_t)
 		    (strtoul(argv[6], NULL, 10) * THREADS + i)) != 0)
 			err(2, "pthread_create");
-	for (i = 0; i < threads && i < THREADS; i++)
+	for (i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
 	printf("%lu %lu\n", (unsigned long)good, (unsigned long)failed);
 	return wrong > 0;
