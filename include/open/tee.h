@@ -65,7 +65,8 @@ uint64_t tee_written(const struct endpoint *, unsigned i);
 
 /*
  * The remaining target whose requests have taken longest in total; and the one
- * that has been silent for longest, or the tee itself.  Any thread.
+ * that has been silent for longest.  Without any, the tee itself; and NULL, if
+ * no request is in flight.  Any thread.
  */
 struct endpoint *tee_slowest(struct endpoint *);
 struct endpoint *tee_silent(struct endpoint *);

@@ -201,7 +201,7 @@ tee_silent(struct endpoint *ep)
 		if (!to->dropped && to->asked > 0 && (most == NULL ||
 		    to->answered < most->answered))
 			most = to;
-	return most == NULL ? ep : &most->ep;
+	return most == NULL ? NULL : &most->ep;
 }
 
 /* --- opening ------------------------------------------------------------ */

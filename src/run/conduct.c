@@ -83,6 +83,7 @@ static struct silence
 watch_look(struct watch *watch, const struct job *job, double now)
 {
 	struct silence longest = { .end = NULL };
+	const struct endpoint *end;
 	bool answered = false;
 	enum watched i;
 
@@ -97,11 +98,12 @@ watch_look(struct watch *watch, const struct job *job, double now)
 		if (now - watch->on[i].since < patience ||
 		    now - watch->on[i].since <= longest.seconds)
 			continue;
-		longest = (struct silence){ .flush = i == WATCH_FLUSH,
-			.end = i == WATCH_SOURCE ? job->p->src :
-			    job->p->targets > 1 ? tee_silent(job->p->dst) :
-			    job->p->dst,
-			.seconds = now - watch->on[i].since };
+		end = i == WATCH_SOURCE ? job->p->src : job->p->targets > 1 ?
+		    tee_silent(job->p->dst) : job->p->dst;
+		if (end != NULL)	/* else it has just answered */
+			longest = (struct silence){ .end = end,
+				.flush = i == WATCH_FLUSH,
+				.seconds = now - watch->on[i].since };
 	}
 	return longest;
 }
