@@ -855,14 +855,14 @@ lost_with_little_stack()
 if [[ $VARIANT = plain ]]; then
 	it "looks at what was lost with a small stack" lost_with_little_stack
 fi
-# hung_close END STATUS SAYS: nor at the last close of an end
+# hung_close END STATUS SAYS [RULE]: nor at the last close of an end
 hung_close()
 {
 	local last
 	"$blocks" make src 64k && : >dst &&
 	    FAULT_LOG_ALL=1 with_faults "on=$PWD/$1 op=close nth=99 hang" exits 0 "$pardd" if=src of=dst hash=md5 || return
 	last=$(grep -c ^close faults)
-	with_faults "on=$PWD/$1 op=close nth=$last hang" "$tools/ends" how "$pardd" if=src of=dst json=json hash=md5 hashfile=sums 2>err &
+	with_faults "on=$PWD/$1 op=close nth=$last hang;${4-}" "$tools/ends" how "$pardd" if=src of=dst json=json hash=md5 hashfile=sums 2>err &
 	until_true 20 grep -qs '^waits' faults && pid=$(sed -n 's/^pid //p' how) && cmp src dst &&
 	    until_true 10 says 'still closing its ends' >said && kill -TERM "$pid" && until_true 12 grep -q exit how &&
 	    ended exit "$2" && says "$3" && grep -q "\"status\":$2" json
@@ -906,6 +906,15 @@ it "... of the report of several targets" hung_report
 it "... while a target does not close, which is then not flushed" hung_close dst 103 'dst: closing: its file system does not answer'
 it "... while a target is looked at for what was lost" hung_look
 it "... while a source does not, which does no harm" hung_close src 0 '^pardd: complete'
+# What there is to say of it was found out before.
+hung_changed()
+{
+	while sleep 0.1; do
+		touch -c src
+	done &
+	hung_close src 0 'src: was written to while it was read' "on=$PWD/src op=read nth=1 sleep=500"
+}
+it "... and says what has become of that" hung_changed
 it "... at once by a second signal" hung_twice
 it "... of log=" hung_log
 it "... before the copy begins" hung_start

@@ -171,6 +171,7 @@ struct endpoint {		/* shared by all workers; const once open */
 	char		 again[300];	/* its new name: endpoint_replace */
 	char		 offers[512];	/* what else users should know about
 				 * it, such as how many connections it has */
+	atomic_bool	 noted;	/* set while it is closed: "said" is there */
 	char		 said[256];	/* once closed: note of the backend, */
 	uint64_t	 stored;	/* bytes of what it was packed into, */
 	char		 packed[HASH_HEX];	/* and the digest of what it

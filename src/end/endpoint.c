@@ -240,9 +240,12 @@ endpoint_close(struct endpoint *ep)
 {
 	int err;
 
-	if (ep->be->note != NULL)
+	if (ep->be->note != NULL) {
 		ep->be->note(ep, ep->said, sizeof(ep->said));
+		ep->noted = true;	/* the close may never return */
+	}
 	err = ep->be->close == NULL ? 0 : ep->be->close(ep);
+	ep->noted = true;
 	if (ep->dir >= 0)
 		close(ep->dir);
 	if (ep->layer >= 0)

@@ -178,7 +178,7 @@ report_abandoned(const struct plan *p, struct outcome *out)
 static void
 report_said_of_end(const struct endpoint *ep)
 {
-	if (ep->said[0] != '\0')
+	if (ep->noted && ep->said[0] != '\0')
 		print(stderr, "pardd: %s: %s", ep->name, ep->said);
 }
 
@@ -208,7 +208,8 @@ copied_within_itself(const struct plan *p)
 	bool is = false;
 	unsigned i;
 
-	if (p->src->said[0] == '\0' || !file_of(p->src, &a))
+	if (!p->src->noted || p->src->said[0] == '\0' ||
+	    !file_of(p->src, &a))
 		return false;
 	for (i = 0; !is && (to = tee_target(p->dst, i)) != NULL; i++)
 		is = file_of(to, &b) && same_file(&a, &b);
