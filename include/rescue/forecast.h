@@ -1,6 +1,6 @@
 /*
  * Predicting bad runs from those found so far: the runs of a dead head are
- * alike.  It has no lock of its own: gaps.c calls it with gaps->lock held.
+ * alike.  It has no lock of its own: it is called with gaps->lock held.
  */
 #ifndef PARDD_FORECAST_H
 #define PARDD_FORECAST_H
