@@ -40,7 +40,7 @@
 #include "view/view.h"
 
 struct session {		/* of a command line that copies */
-	const struct opts *o;
+	struct opts	*o;
 	struct events	 ev;
 	struct endpoint	 src, dst;
 	int		 signo;		/* the signal that stopped it, or 0 */
@@ -322,6 +322,13 @@ session_open_target(struct session *s, struct fault *f)
 	    endpoint_open(&s->dst, TARGET, o, look, f);
 }
 
+/* Read the command line again, and the files that it names. */
+static int
+session_parse(struct session *s, struct fault *f)
+{
+	return opts_parse(s->o, s->o->argc, s->o->argv, f);
+}
+
 static int
 session_open_events(struct session *s, struct fault *f)
 {
@@ -329,8 +336,8 @@ session_open_events(struct session *s, struct fault *f)
 }
 
 /*
- * Open an end, or json= and log=; if somebody has a lease on the file, as often
- * as it takes: the kernel ends the lease after a while (lease-break-time in
+ * Open an end, or a file of the run; if somebody has a lease on it, as often as
+ * it takes: the kernel ends the lease after a while (lease-break-time in
  * proc(5)).
  */
 static int
@@ -443,7 +450,8 @@ session_start(int argc, char *words[], char *title[],
 	s.o = &o;
 	s.signo = 0;
 	s.stuck = false;
-	if (opts_parse(&o, argc, words, &f) != 0)
+	if (opts_parse(&o, argc, words, &f) != 0 &&
+	    (f.by != TOLD_LEASED || session_open(&s, session_parse, &f) != 0))
 		return session_misused(&s, &f);
 	if (o.mode != MODE_COPY && o.mode != MODE_DRY_RUN)
 		return print_only(&o);

@@ -232,6 +232,27 @@ leased_lines()
 }
 it "... or on the file of log=" leased_lines log
 it "... or of json=" leased_lines json
+has_lease()
+{
+	grep -q "LEASE .*:$(stat -c %i "$1") " /proc/locks
+}
+# leased_read FILE OPERANDS...: or on a file that the run reads
+leased_read()
+{
+	"$blocks" make src 64k && exits 0 "$pardd" if=src of=dst map=done && exits 0 "$pardd" if=src of=dst manifest=ranges &&
+	    exits 0 "$pardd" if=src of=dst manifest=dst.bmap report=r.html && md5sum src >sums && : >empty &&
+	    exits 61 "$tools/hold" lease "$1" "$pardd" if=src of=dst timeout=2 "${@:2}" &&
+	    says "^pardd: $1: another program.* has a lease on it; waiting" && says "^pardd: $1: .*has a lease on it\$" &&
+	    exits 124 "$tools/hold" lease "$1" timeout -s INT 2 "$pardd" if=src of=dst "${@:2}" || return
+	"$tools/hold" lease "$1" sleep 2 &
+	until_true 20 has_lease "$1" && exits 0 "$pardd" if=src of=dst "${@:2}" && says 'has a lease on it; waiting' && same src dst
+}
+it "... or of map=" leased_read empty map=empty
+it "... or of domain=" leased_read done map=new domain=done
+it "... or of base=" leased_read ranges base=ranges
+it "... or of bmap=" leased_read dst.bmap bmap=dst.bmap
+it "... or of expect=" leased_read sums expect=@sums
+it "... or of report=, which has what came before" leased_read r.html report=r.html
 given_up()
 {
 	"$blocks" make src 64k && "$blocks" make dst 64k 9 && : >other || return
@@ -254,10 +275,6 @@ given_up()
 	    says 'other: .*has a lease on it; waiting' || return
 	"$tools/hold" lease other sleep 2 &
 	until_true 20 has_lease other && exits 1 "$pardd" if=src of=dst bs=0 log=other && grep -q '"status":1' <(tail -n 1 other)
-}
-has_lease()
-{
-	grep -q "LEASE .*:$(stat -c %i "$1") " /proc/locks
 }
 it "... and copies when it was given up" given_up
 

@@ -45,6 +45,13 @@ int fault_set(struct fault *f, int status, const char *fmt, ...)
 int fault_errno(struct fault *f, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * Opening a file without waiting fails with EAGAIN if another process has a
+ * lease on it (fcntl(2), F_SETLEASE), which it has been asked to give up now:
+ * say so; f->by becomes TOLD_LEASED.  Always returns -1.
+ */
+int fault_leased(struct fault *f, const char *name);
+
 /* The text for an errno: a constant string, safe in any thread. */
 const char *errno_words(int err);
 

@@ -216,7 +216,8 @@ opts_one_block(const struct opts *o, uint64_t bs)
  * Parse the command line into *o.  Absent numbers get their default, or -1.
  * Synonyms are unified: conv=noerror sets coe=1, conv=sparse sets oflag=sparse.
  * Strings point into argv.  Returns 0, or -1 with the first usage error in *f;
- * the rest of the line is in *o even then.
+ * the rest of the line is in *o even then.  If another process has a lease on a
+ * file that the run reads, f->by is TOLD_LEASED: call it again.
  */
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
 

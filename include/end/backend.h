@@ -198,13 +198,6 @@ struct stat;
 int endpoint_named(const struct endpoint *, const struct stat *,
     struct fault *f);
 
-/*
- * Opening a file without waiting fails with EAGAIN if another process has a
- * lease on it (fcntl(2), F_SETLEASE), which it has been asked to give up now:
- * say so; f->by becomes TOLD_LEASED.  Returns -1.
- */
-int fault_leased(struct fault *f, const char *name);
-
 /* Say why an end could not be opened, by errno.  Returns -1. */
 int fault_found(struct fault *f, const struct endpoint *);
 

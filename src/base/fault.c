@@ -99,6 +99,15 @@ fault_errno(struct fault *f, int err, const char *fmt, ...)
 }
 
 int
+fault_leased(struct fault *f, const char *name)
+{
+	fault_set(f, status_errno(EAGAIN), "%s: another program, such as a "
+	    "file server, has a lease on it", name);
+	f->by = TOLD_LEASED;
+	return -1;
+}
+
+int
 status_errno(int err)
 {
 	return err > 0 && err <= 46 ? STATUS_ERRNO + err : STATUS_FILE;

@@ -6,11 +6,14 @@
 #include "cli/opts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/algorithm.h"
 #include "base/ioprio.h"
@@ -877,6 +880,33 @@ opts_expect(const char *expect, unsigned *bits, struct fault *f)
 	return 0;
 }
 
+/*
+ * Fail if somebody has a lease on a file that the run reads.  The ends, json=
+ * and log= are looked at when they are opened.
+ */
+static int
+opts_leased(const struct opts *o, struct fault *f)
+{
+	const char *const files[] = { o->map, o->domain, o->base, o->bmap,
+		o->report, o->expect != NULL && o->expect[0] == '@' ?
+		    o->expect + 1 : NULL };
+	struct stat st;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (files[i] == NULL || stat(files[i], &st) != 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		fd = open(files[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0 && errno == EAGAIN)
+			return fault_leased(f, files[i]);
+		if (fd >= 0)
+			close(fd);
+	}
+	return 0;
+}
+
 int
 opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 {
@@ -894,6 +924,6 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 	o->looks = o->usedmap != NULL && o->output == NULL && o->check == 0;
 	if (o->check != 0 || o->looks)
 		o->output = ".";
-	return sums_expect(o, f) != 0 ? -1 :
+	return opts_leased(o, f) != 0 || sums_expect(o, f) != 0 ? -1 :
 	    opts_expect(o->expect, &o->hash, f);
 }

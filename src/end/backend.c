@@ -104,15 +104,6 @@ backend_forbids(const struct endpoint *ep)
 }
 
 int
-fault_leased(struct fault *f, const char *name)
-{
-	fault_set(f, status_errno(EAGAIN), "%s: another program, such as a "
-	    "file server, has a lease on it", name);
-	f->by = TOLD_LEASED;
-	return -1;
-}
-
-int
 fault_found(struct fault *f, const struct endpoint *ep)
 {
 	int err = errno;
