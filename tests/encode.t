@@ -120,8 +120,9 @@ disk()
 }
 used()
 {
-	disk && exits 0 "$pardd" if=image of=plain used=only && exits 0 "$pardd" if=image of=x encode=zst \
+	disk && exits 0 "$pardd" if=image of=plain used=only && truncate -s 50M x && exits 0 "$pardd" if=image of=x encode=zst \
 	    used=only verify=1 hash=sha256 json=j && complete && says 'encoded as zst, without .* that 1 file system calls free' &&
+	    does_not_say 'larger than the source' &&
 	    grep -q "^$(sha256sum <plain | cut -c1-64)  image" err && holds plain &&
 	    (($(jq -es 'last | .bytes_written' j) < 30000000 && $(jq -es 'last | .bytes_packed' j) == $(stat -c %s x))) || return
 	exits 0 "$pardd" if=x of=p decode=auto ipart=1 && cmp p <(tail -c +1048577 plain | head -c 20480000) &&

@@ -238,7 +238,7 @@ clone_make(struct remarks *found, const struct plan *p, struct lookup *src)
 	    dst->geo.block != p->src->geo.block;
 	const struct parts *t;
 
-	if (p->table != NULL || !remark_clone(p) ||
+	if (p->table != NULL || dst->encoded != NULL || !remark_clone(p) ||
 	    (!larger && !smaller && !other) ||
 	    (t = table_of(src)) == NULL)
 		return;
