@@ -202,7 +202,7 @@ empty()
 it "tells what is empty from what holds nothing" empty
 other()
 {
-	packed gz 10 && exits 14 "$pardd" if=x of=dst decode=xz && one_line 'does not begin as xz does' && [[ ! -e dst ]] &&
+	packed gz 10 && exits 14 "$pardd" if=x of=dst decode=xz && one_line 'does not begin as xz does; decode=auto finds the format$' && [[ ! -e dst ]] &&
 	    exits 0 "$pardd" if=image of=dst decode=auto && complete && same image dst && ! grep decoded err &&
 	    exits 0 "$pardd" of=dst decode=auto < <(cat image) && complete && same image dst &&
 	    exits 0 "$pardd" if=x of=dst oflag=trunc decode=none && same x dst

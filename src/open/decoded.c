@@ -209,7 +209,7 @@ decoded_between(struct decoded *d)
 			decoded_fail(d, d->d.status, "it %s", d->d.why);
 	} else if (d->members == 0)
 		decoded_fail(d, STATUS_MISMATCH, "it does not begin as %s "
-		    "does", codec->word);
+		    "does; decode=auto finds the format", codec->word);
 	else
 		decoded_fail(d, STATUS_MISMATCH, "behind the end of its %s, "
 		    "from its own byte %llu on, it has something else",

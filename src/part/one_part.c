@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "pack/codec.h"
 
 enum {
 	SHOWN = 16,		/* partitions listed in a refusal, */
@@ -29,6 +30,17 @@ parts_list(const struct parts *t, char *text, size_t room)
 		    (ull)part_end(&t->part[i]) - 1);
 	if (t->n > SHOWN)
 		snprintf(text + at, room - at, " and %zu more", t->n - SHOWN);
+}
+
+/* Whether it is compressed, and read as it is. */
+static bool
+still_packed(struct endpoint *ep)
+{
+	struct volume v = { .read = false };
+
+	if (ep->decoded == NULL)
+		parts_volume(ep, 0, (uint64_t)ep->geo.size, &v);
+	return v.read && codec_found(v.head, sizeof(v.head)) != NULL;
 }
 
 static int
@@ -59,7 +71,9 @@ no_such_part(struct endpoint *ep, const char *operand, int64_t number,
 		return -1;
 	if (t->type[0] == '\0')
 		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has no "
-		    "partition table", operand, (long long)number, ep->name);
+		    "partition table%s", operand, (long long)number, ep->name,
+		    operand[0] == 'i' && still_packed(ep) ? " as it is: it is "
+		    "compressed; decode=auto unpacks it" : "");
 	if (t->n == 0)
 		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
 		    "table of %s is empty", operand, (long long)number,
