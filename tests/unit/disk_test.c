@@ -393,7 +393,7 @@ has_crypt(void **state)
 		" 2 sector_size:4096 iv_large_sectors", " 1 allow_discards" };
 	const dev_t dm = makedev(253, 300);
 	struct dm_piece piece;
-	char text[128];
+	static char text[128];
 	size_t i;
 
 	add_node("mapper/control", makedev(10, 236), 0);
