@@ -163,7 +163,7 @@ disks()
 	two_disks && page if="$src" of="$dst" && has 'has gpt table, 1 unknown "EFI <&> x" 4\.2 MB, 2 ext4 "root" 21 MB, 3 unknown 8\.4 MB' &&
 	    has 'WILL BE LOST: dos table, 1 ext4 "backup" 31 MB, 2 unknown 21 MB \(in part\)' &&
 	    grep -Eq '^Source  \[\.?1-*2-*3-*\.*\] 42 MB$' out && grep -Eq '^Target  \[1-*2-*\.*\] 67 MB$' out &&
-	    has 'Note the backup GPT will not be at the end of the disk; to move it there' &&
+	    has 'Note the backup GPT will not be at the end of the disk, where table=fix puts it; or afterwards: sfdisk' &&
 	    grep -q " sfdisk --relocate gpt-bak-std $dst\$" out && narrow 60 if="$src" of="$dst" && grep -q " sfdisk --relocate gpt-bak-std $dst\$" out
 }
 between()

@@ -601,10 +601,10 @@ no_clone()
 # The count= that a refusal names is taken, and is the right one.
 advised()
 {
-	crossed && smaller_disk 8M && refused '; count=16384 copies all partitions$' \
-	    if="$a" of="$dev" && refused '; count=8388608 copies all partitions$' if="$a" \
+	crossed && smaller_disk 8M && refused '; table=fix or count=16384 copies all partitions$' \
+	    if="$a" of="$dev" && refused '; count=16384 copies all partitions$' if="$a" of="$dev" map=map && refused '; count=8388608 copies all partitions$' if="$a" \
 	    of="$dev" iflag=count_bytes count=12582912 &&
-	    refused '; count=128 copies all partitions$' if="$a" of="$dev" bs=64k || return
+	    refused '; table=fix or count=128 copies all partitions$' if="$a" of="$dev" bs=64k || return
 	smaller_disk 7M && refused '; count=14336 fits, but not all partitions$' \
 	    if="$a" of="$dev" && exits 0 "$pardd" if="$a" of="$dev" count=14336 || return
 	"$blocks" make a 12M 1 && refused '; count=14336 fits$' if=a of="$dev" &&

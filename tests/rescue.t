@@ -155,7 +155,7 @@ advice()
 	bad=1024000+102400
 	stuff && rescue 100 '' rescue=noscrape &&
 	    says 'map shows where, and the same command without rescue= resumes the copy$' &&
-	    rescue 100 '' && says 'map shows where, and retries= tries again$' &&
+	    rescue 100 '' && says 'map shows where, and the same command with retries=1 tries again$' &&
 	    rescue 100 '' retries=1 && says 'map shows where, and the same command tries again$'
 }
 it "says which command would read more" advice

@@ -148,7 +148,7 @@ next_run(const struct plan *p, const struct map_totals *t)
 	if (t->failed > 0)
 		return "the same command without rescue= resumes the copy";
 	return p->opts->retries > 0 ? "the same command tries again" :
-	    "retries= tries again";
+	    "the same command with retries=1 tries again";
 }
 
 /* What cannot be read, at the end of a rescue or of another run. */
@@ -169,6 +169,19 @@ words_of_unreadable(struct words *w, const struct reason *r)
 	words_add(w, "NOT complete: %llu unreadable block%s in %llu range%s",
 	    (ull)lost, lost == 1 ? "" : "s", (ull)r->ranges, r->ranges == 1 ?
 	    "" : "s");
+}
+
+static void
+words_of_unswept(struct words *w, const struct reason *r)
+{
+	bool asked = (w->p->opts->rescue & RESCUE_ONDEMAND) != 0;
+
+	words_add(w, "NOT complete: %llu bytes could not be read, and %llu %s; "
+	    "%s shows where%s", words_unread(w), (ull)r->bytes, asked ?
+	    "were not asked for, with rescue=ondemand" :
+	    "between them were not tried, with rescue=nosweep",
+	    w->p->opts->map, asked ? ", and the same command without it reads "
+	    "the rest" : "");
 }
 
 static void
@@ -228,12 +241,7 @@ words_of_reason(struct words *w, const struct reason *r)
 		    "medium", words_of_fault(w, r->fault));
 		break;
 	case WHY_UNSWEPT:
-		words_add(w, "NOT complete: %llu bytes could not be read, and "
-		    "%llu %s; %s shows where", words_unread(w), (ull)r->bytes,
-		    (p->opts->rescue & RESCUE_ONDEMAND) != 0 ?
-		    "were not asked for, with rescue=ondemand" :
-		    "between them were not tried, with rescue=nosweep",
-		    p->opts->map);
+		words_of_unswept(w, r);
 		break;
 	case WHY_UNTRIED:
 		words_add(w, "NOT complete: %llu bytes were not copied",

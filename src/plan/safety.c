@@ -88,12 +88,15 @@ past_end(const struct plan *p, struct fault *f)
 static void
 advise_count(const struct plan *p, uint64_t room, char *text, size_t size)
 {
-	uint64_t unit = (p->opts->iflag & FLAG_COUNT_BYTES) != 0 ? 1 : p->bs;
+	const struct opts *o = p->opts;
+	uint64_t unit = (o->iflag & FLAG_COUNT_BYTES) != 0 ? 1 : p->bs;
 	uint64_t most = room / p->pad * p->pad / unit;
 	uint64_t need = round_up(p->needed, unit) / unit;
 
 	if (need > 0 && need <= most)
-		snprintf(text, size, "count=%llu copies %s", (ull)need,
+		snprintf(text, size, "%scount=%llu copies %s",
+		    p->cut[0] == '\0' && o->count < 0 && o->map == NULL ?
+		    "table=fix or " : "", (ull)need,
 		    p->cut[0] != '\0' ? "the whole file system" :
 		    "all partitions");
 	else if (most > 0)

@@ -334,7 +334,7 @@ remarks_put(const struct sheet *s, const struct plan *p)
 	odd_put(s, &p->found->dst, "target");
 	if (p->found->backup_astray)
 		page_told(s, "Note", "the backup GPT will not be at the end "
-		    "of the disk; to move it there afterwards: %s%s",
+		    "of the disk, where table=fix puts it; or afterwards: %s%s",
 		    report_gpt_tool(p), strlen(disk) <= NAME ? disk : "DISK");
 	if (p->found->table_sector > 0)
 		page_told(s, "Note",

@@ -257,8 +257,7 @@ table_notes(const struct plan *p)
 		    "it there: %s%s", p->dst->name, report_gpt_tool(p), word);
 	else if (word != NULL && found->backup_astray)
 		print(stderr, "pardd: note: %s is %s than the source, so the "
-		    "backup GPT is not at its end, where table=fix puts it; "
-		    "to move it there: %s%s",
+		    "backup GPT is not at its end; to move it there: %s%s",
 		    p->dst->name, p->dst->geo.size > p->src->geo.size ?
 		    "larger" : "smaller", report_gpt_tool(p), word);
 	if (word != NULL && found->table_sector > 0)
@@ -348,20 +347,24 @@ unreadable_note(const struct plan *p, struct outcome *out)
 		print(stderr, "pardd: %s", there);
 }
 
-/* How to continue a rescue that ended early; false if it did not. */
+/*
+ * How to continue a rescue that ended early, which after a signal the verdict
+ * says; false if it did not.
+ */
 static bool
 rescue_note(const struct plan *p, struct outcome *out)
 {
 	struct map_totals t = map_totals(&out->map);
 	int64_t most = p->opts->maxerrors;
+	bool more = most >= 0 && t.bad_ranges > (uint64_t)most;
 
 	if (p->work != WORK_RESCUE || out->unsaved.status != 0 ||
 	    out->flush.status != 0 || t.untried + t.failed == 0 ||
 	    (out->fault.status == 0 && out->signal == 0))
 		return false;
-	print(stderr, "pardd: the same command%s resumes where this one "
-	    "ended", most >= 0 && t.bad_ranges > (uint64_t)most ?
-	    " with a larger maxerrors=" : "");
+	if (more || out->fault.status != 0)
+		print(stderr, "pardd: the same command%s resumes where this "
+		    "one ended", more ? " with a larger maxerrors=" : "");
 	return true;
 }
 

@@ -226,7 +226,7 @@ says_how_a_rescue_goes_on(void **state)
 	p.work = WORK_RESCUE;
 	lost(0, BLOCK, BAD);
 	is(STATUS_UNREADABLE, "NOT complete: 512 bytes could not be read; m "
-	    "shows where, and retries= tries again");
+	    "shows where, and the same command with retries=1 tries again");
 	o.retries = 1;
 	is(STATUS_UNREADABLE, "NOT complete: 512 bytes could not be read; m "
 	    "shows where, and the same command tries again");
@@ -239,6 +239,10 @@ says_how_a_rescue_goes_on(void **state)
 	is(STATUS_UNREADABLE, "NOT complete: 1024 bytes could not be read, and "
 	    "512 between them were not tried, with rescue=nosweep; m shows "
 	    "where");
+	o.rescue = RESCUE_ONDEMAND;
+	is(STATUS_UNREADABLE, "NOT complete: 1024 bytes could not be read, and "
+	    "512 were not asked for, with rescue=ondemand; m shows where, and "
+	    "the same command without it reads the rest");
 	o.rescue = 0;
 	is(STATUS_FILE, "NOT complete: 512 bytes were not copied");
 }
