@@ -344,7 +344,7 @@ backup()
 }
 backups()
 {
-	truncate -s 12M sda.img && backup "$1"
+	truncate -s 12M sda.img && backup "$1" && as_shown "$8" && [[ $(sfdisk -lq -o SIZE sdb | tail -n 1) = *15M ]]
 }
 together "moves the backup of a GPT, and knows the columns of fdisk" backups '((loops))' <<'EOT'
 sfdisk --relocate gpt-bak-std /dev/sdb
@@ -354,6 +354,7 @@ fdisk -l /dev/sda
 fdisk -l /dev/sdb
 sfdisk --relocate gpt-bak-std
 sgdisk -e
+echo ', +' | sfdisk -N 2 /dev/sdb
 EOT
 digests()
 {
@@ -646,7 +647,7 @@ blockdev --setra 0 /dev/loop0
 mount -o ro,norecovery /dev/loop0p2 /mnt/files
 fls -o 2048 /mnt/sda
 pardd if=/dev/sda of=sda.img map=sda.map view=/mnt/sda rescue=ondemand
-umount /mnt/sda
+umount /mnt/files && losetup -d /dev/loop0 && umount /mnt/sda
 EOT
 not_run "a word of the shell, which all are run with here" <<'EOT'
 set -o pipefail
