@@ -75,6 +75,8 @@ end(void **state)
 	return unlink(path);
 }
 
+EACH(begin, end)
+
 #define ZEROS_8	"00000000"
 #define ZEROS	ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8
 #define SUM	"f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1"
@@ -133,8 +135,7 @@ refused(int status, const char *why)
 	assert_int_equal(m.n, 0);
 }
 
-static void
-reads_what_is_right(void **state)
+CASE(reads_what_is_right)
 {
 	put_changed("", "");
 	assert_int_equal(bmap_load(&m, path, &f), 0);
@@ -152,8 +153,7 @@ reads_what_is_right(void **state)
 	bmap_free(&m);
 }
 
-static void
-refuses_what_is_wrong(void **state)
+CASE(refuses_what_is_wrong)
 {
 	static const struct {
 		const char	*from, *to, *why;
@@ -225,8 +225,7 @@ refuses_what_is_wrong(void **state)
 
 /* ------------------------------------------------------ what cannot be read */
 
-static void
-tells_what_cannot_be_read(void **state)
+CASE(tells_what_cannot_be_read)
 {
 	put_changed("", "");
 	broken.stat = EIO;
@@ -249,8 +248,7 @@ tells_what_cannot_be_read(void **state)
 }
 
 #ifdef POOR
-static void
-tells_each_lack_of_memory(void **state)
+CASE(tells_each_lack_of_memory)
 {
 	unsigned n;
 	bool done = false;
@@ -269,19 +267,3 @@ tells_each_lack_of_memory(void **state)
 	assert_true(n > 10);
 }
 #endif
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-	const struct CMUnitTest tests[] = {
-		TEST(reads_what_is_right),
-		TEST(refuses_what_is_wrong),
-		TEST(tells_what_cannot_be_read),
-#ifdef POOR
-		TEST(tells_each_lack_of_memory),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -9,8 +9,7 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-static void
-worst_shows(void **state)
+CASE(worst_shows)
 {
 	const uint64_t tera = UINT64_C(1) << 40;
 	const struct seg seg[] = { { 0, tera / 2, FINISHED },
@@ -24,8 +23,7 @@ worst_shows(void **state)
 	assert_int_equal(cell[0], BAD);
 }
 
-static void
-orders(void **state)
+CASE(orders)
 {
 	static const char order[] = "x+?*/-";
 	size_t i;
@@ -42,8 +40,7 @@ orders(void **state)
 }
 
 /* Fewer bytes than cells; borders in the midst of cells; the very last byte. */
-static void
-small(void **state)
+CASE(small)
 {
 	const struct seg seg[] = { { 0, 1, FINISHED }, { 1, 1, BAD },
 		{ 2, 1, FINISHED } };
@@ -63,8 +60,7 @@ small(void **state)
  * The map of a stream may have become shorter, or longer, since its length was
  * read.
  */
-static void
-of_another_length(void **state)
+CASE(of_another_length)
 {
 	const struct seg seg[] = { { 0, 3, FINISHED }, { 3, 0, BAD },
 		{ 3, 2, UNSCRAPED }, { 8, 8, BAD } };
@@ -78,17 +74,4 @@ of_another_length(void **state)
 	assert_memory_equal(cell, "//--", 4);
 	cells_fill(cell, 4, seg, 4, 8);
 	assert_memory_equal(cell, "+//?", 4);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(worst_shows),
-		cmocka_unit_test(orders),
-		cmocka_unit_test(small),
-		cmocka_unit_test(of_another_length),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

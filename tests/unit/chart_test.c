@@ -33,6 +33,8 @@ end(void **state)
 	return 0;
 }
 
+EACH(begin, end)
+
 /* A request in bin i of a series. */
 static void
 note(enum series s, unsigned i, uint64_t bytes, uint64_t ns)
@@ -102,16 +104,14 @@ headed(void)
 	}
 }
 
-static void
-draws_nothing_of_nothing(void **state)
+CASE(draws_nothing_of_nothing)
 {
 	draw(0);
 	assert_int_equal(count("<rect"), 1);
 	has("1970-01-01 00:00:00 UTC: 0 B in 0.000 s, 0 B/s, 1 worker, ");
 }
 
-static void
-leaves_a_gap_where_nothing_was_moved(void **state)
+CASE(leaves_a_gap_where_nothing_was_moved)
 {
 	note(SERIES_SOURCE, 0, 1 << 20, 10 * MS);
 	note(SERIES_SOURCE, 1, 1 << 20, 10 * MS);
@@ -127,8 +127,7 @@ leaves_a_gap_where_nothing_was_moved(void **state)
 }
 
 /* All of them failed, and none took any time that the clock could see. */
-static void
-draws_what_moved_nothing_and_took_no_time(void **state)
+CASE(draws_what_moved_nothing_and_took_no_time)
 {
 	note(SERIES_TARGET, 0, 0, 0);
 	note(SERIES_TARGET, 3, 0, 0);
@@ -140,8 +139,7 @@ draws_what_moved_nothing_and_took_no_time(void **state)
 	assert_int_equal(count("inf"), 0);
 }
 
-static void
-counts_requests_and_errors(void **state)
+CASE(counts_requests_and_errors)
 {
 	note(SERIES_SOURCE, 0, 512, MS);
 	sum[SERIES_SOURCE].all.errors = 1;
@@ -154,8 +152,7 @@ counts_requests_and_errors(void **state)
 }
 
 /* Half an hour for a request. */
-static void
-names_long_latencies(void **state)
+CASE(names_long_latencies)
 {
 	note(SERIES_VERIFY, 0, 1, UINT64_C(1800) * 1000 * MS);
 	note(SERIES_VERIFY, 1, 1, 1);
@@ -170,8 +167,7 @@ names_long_latencies(void **state)
 }
 
 /* Three series, and more bins than columns; a stream that has no length. */
-static void
-draws_each_series(void **state)
+CASE(draws_each_series)
 {
 	unsigned i;
 
@@ -193,8 +189,7 @@ draws_each_series(void **state)
 }
 
 /* As many bins as there are: each lies in one column, and no other is drawn. */
-static void
-draws_all_bins(void **state)
+CASE(draws_all_bins)
 {
 	unsigned i;
 
@@ -208,21 +203,4 @@ draws_all_bins(void **state)
 	assert_int_equal(count("M76.0 147.1H"), 2);
 	assert_int_equal(count("V147.1H"), 2 * 204);
 	within_frames();
-}
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-	const struct CMUnitTest tests[] = {
-		TEST(draws_nothing_of_nothing),
-		TEST(leaves_a_gap_where_nothing_was_moved),
-		TEST(draws_what_moved_nothing_and_took_no_time),
-		TEST(counts_requests_and_errors),
-		TEST(names_long_latencies),
-		TEST(draws_each_series),
-		TEST(draws_all_bins),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

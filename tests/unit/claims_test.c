@@ -75,8 +75,9 @@ refused(const char *text)
 	return false;
 }
 
-static void
-claims_disks(void **state)
+EACH(world_begin, world_end)
+
+CASE(claims_disks)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -109,8 +110,7 @@ claims_disks(void **state)
 	claims_release(&claims);
 }
 
-static void
-claims_nothing_unknown(void **state)
+CASE(claims_nothing_unknown)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -128,8 +128,7 @@ claims_nothing_unknown(void **state)
 }
 
 /* The same disk by two paths. */
-static void
-claims_paths(void **state)
+CASE(claims_paths)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -152,8 +151,7 @@ claims_paths(void **state)
 	claims_release(&claims);
 }
 
-static void
-claims_below(void **state)
+CASE(claims_below)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -182,8 +180,7 @@ claims_below(void **state)
 }
 
 /* A volume of two pieces, one of them of sda1, and another on that. */
-static void
-claims_members(void **state)
+CASE(claims_members)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -216,8 +213,7 @@ claims_members(void **state)
 }
 
 /* A use that force= allows keeps the claim on the disk from being had. */
-static void
-claims_what_is_forced(void **state)
+CASE(claims_what_is_forced)
 {
 	opts = (struct opts){ .force = FORCE_MOUNTED };
 	two_disks();
@@ -238,8 +234,7 @@ claims_what_is_forced(void **state)
 	claims_release(&claims);
 }
 
-static void
-refuses_uses(void **state)
+CASE(refuses_uses)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -268,8 +263,7 @@ refuses_uses(void **state)
 }
 
 /* Before each logical partition there is a record of it. */
-static void
-claims_records(void **state)
+CASE(claims_records)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -298,8 +292,7 @@ claims_records(void **state)
 }
 
 /* Also where there is no other partition before. */
-static void
-claims_the_first_record(void **state)
+CASE(claims_the_first_record)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -314,8 +307,7 @@ claims_the_first_record(void **state)
 }
 
 /* What is on a file is found by the file, and what locks it. */
-static void
-claims_below_a_file(void **state)
+CASE(claims_below_a_file)
 {
 	struct node *other;
 
@@ -356,8 +348,7 @@ claims_below_a_file(void **state)
 	claims_release(&claims);
 }
 
-static void
-tells_that_it_cannot_be_locked(void **state)
+CASE(tells_that_it_cannot_be_locked)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -372,8 +363,7 @@ tells_that_it_cannot_be_locked(void **state)
 }
 
 /* The target by its own name, where there is no usual one for its node. */
-static void
-claims_by_the_name_that_was_given(void **state)
+CASE(claims_by_the_name_that_was_given)
 {
 	int status;
 
@@ -400,8 +390,7 @@ claims_by_the_name_that_was_given(void **state)
 }
 
 /* What an earlier target holds is ours. */
-static void
-claims_beside_an_earlier_target(void **state)
+CASE(claims_beside_an_earlier_target)
 {
 	struct plan p = { .opts = &opts, .dst = &end, .bounded = true,
 		.pad = BLOCK, .length = BLOCK, .truncate = -1 };
@@ -481,8 +470,7 @@ overlap(dev_t from, uint64_t at, dev_t to, uint64_t there, uint64_t n)
 	return is;
 }
 
-static void
-overlaps(void **state)
+CASE(overlaps)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -511,8 +499,7 @@ overlaps(void **state)
 	    "not known"));
 }
 
-static void
-overlaps_in_volumes(void **state)
+CASE(overlaps_in_volumes)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -533,8 +520,7 @@ overlaps_in_volumes(void **state)
 	assert_false(overlap(DM0, 100, SDB, 0, 7));
 }
 
-static void
-overlaps_by_another_path(void **state)
+CASE(overlaps_by_another_path)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -545,8 +531,7 @@ overlaps_by_another_path(void **state)
 }
 
 /* Volumes on volumes: all of what is below, or more than can be told. */
-static void
-overlaps_in_volumes_of_volumes(void **state)
+CASE(overlaps_in_volumes_of_volumes)
 {
 	char table[64 * 40] = "";
 	int i;
@@ -577,8 +562,7 @@ overlaps_in_volumes_of_volumes(void **state)
 }
 
 /* Each stripe lies in a range, and so does all that is below it. */
-static void
-overlaps_in_stripes(void **state)
+CASE(overlaps_in_stripes)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -604,8 +588,7 @@ overlaps_in_stripes(void **state)
 }
 
 /* What is behind a member that leads nowhere is found all the same. */
-static void
-overlaps_beside_what_is_lost(void **state)
+CASE(overlaps_beside_what_is_lost)
 {
 	opts = (struct opts){ 0 };
 	two_disks();
@@ -619,8 +602,7 @@ overlaps_beside_what_is_lost(void **state)
 	assert_true(refused("is not known"));
 }
 
-static void
-overlaps_below_loop_devices(void **state)
+CASE(overlaps_below_loop_devices)
 {
 	struct node *loop;
 
@@ -641,8 +623,7 @@ overlaps_below_loop_devices(void **state)
 }
 
 /* What is cut off is written, up to the end of what is below. */
-static void
-overlaps_what_is_cut_off(void **state)
+CASE(overlaps_what_is_cut_off)
 {
 	struct plan p = { .opts = &opts, .src = &source, .dst = &end,
 		.bounded = true, .pad = BLOCK, .src_off = 20 * BLOCK,
@@ -661,8 +642,7 @@ overlaps_what_is_cut_off(void **state)
 }
 
 /* Of a file, and of a SCSI node, it may not be known where they lie. */
-static void
-overlaps_what_is_not_known(void **state)
+CASE(overlaps_what_is_not_known)
 {
 	struct plan p = { .opts = &opts, .src = &source, .dst = &end,
 		.bounded = true, .pad = BLOCK, .length = BLOCK,
@@ -705,8 +685,7 @@ overlaps_what_is_not_known(void **state)
 }
 
 /* One export of one server, by whatever name. */
-static void
-overlaps_in_an_export(void **state)
+CASE(overlaps_in_an_export)
 {
 	static const struct {
 		const char	*name, *export, *peer;
@@ -755,8 +734,7 @@ overlaps_in_an_export(void **state)
 }
 
 /* Two of several targets. */
-static void
-overlaps_a_target(void **state)
+CASE(overlaps_a_target)
 {
 	struct plan p, q;
 
@@ -783,37 +761,4 @@ overlaps_a_target(void **state)
 	assert_true(refused("whether it and source overlap is not known"));
 	source.id.known = false;
 	assert_int_equal(overlap_targets(&p, &q, &f), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD(claims_disks),
-		WORLD(claims_nothing_unknown),
-		WORLD(claims_paths),
-		WORLD(claims_below),
-		WORLD(claims_members),
-		WORLD(claims_what_is_forced),
-		WORLD(refuses_uses),
-		WORLD(claims_records),
-		WORLD(claims_the_first_record),
-		WORLD(claims_below_a_file),
-		WORLD(tells_that_it_cannot_be_locked),
-		WORLD(claims_by_the_name_that_was_given),
-		WORLD(claims_beside_an_earlier_target),
-		WORLD(overlaps),
-		WORLD(overlaps_in_volumes),
-		WORLD(overlaps_by_another_path),
-		WORLD(overlaps_in_volumes_of_volumes),
-		WORLD(overlaps_in_stripes),
-		WORLD(overlaps_beside_what_is_lost),
-		WORLD(overlaps_below_loop_devices),
-		WORLD(overlaps_what_is_cut_off),
-		WORLD(overlaps_what_is_not_known),
-		WORLD(overlaps_in_an_export),
-		WORLD(overlaps_a_target),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,7 @@ clock_gettime(clockid_t id, struct timespec *t)
 }
 
 /* A second late is nothing. */
-static void
-tells_for_how_long_it_stood(void **state)
+CASE(tells_for_how_long_it_stood)
 {
 	static const struct {
 		uint64_t now, due, stood;
@@ -38,8 +37,7 @@ tells_for_how_long_it_stood(void **state)
 	}
 }
 
-static void
-tells_what_was_missed(void **state)
+CASE(tells_what_was_missed)
 {
 	uint64_t looked = S;
 
@@ -49,15 +47,4 @@ tells_what_was_missed(void **state)
 	now += 3 * S / 2 + 1;
 	assert_int_equal(clock_missed(&looked), 3 * S / 2 + 1);
 	assert_int_equal(clock_missed(&looked), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_for_how_long_it_stood),
-		cmocka_unit_test(tells_what_was_missed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,6 +154,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, NULL)
+
 static int
 count_open(void)
 {
@@ -187,8 +189,7 @@ cannot_start(const char *name, int status, const char *why)
 	assert_string_equal(text, "");
 }
 
-static void
-is_refused(void **state)
+CASE(is_refused)
 {
 	cannot_start("[ a 'b ]", STATUS_USAGE, "a quote is not closed");
 	cannot_start("[ ]", STATUS_USAGE, "stands between");
@@ -204,8 +205,7 @@ is_refused(void **state)
 	    "Too many open files in system");
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	static const char *const what[] = { "files", "attr", "dup", "dup",
 		"dup" };
@@ -238,8 +238,7 @@ told(const char *name)
 	return text;
 }
 
-static void
-tells_how_it_ended(void **state)
+CASE(tells_how_it_ended)
 {
 	assert_string_equal(told("[ sh -c 'exit 3' ]"),
 	    "its command ended with status 3");
@@ -253,8 +252,7 @@ tells_how_it_ended(void **state)
 }
 
 /* Ctrl-C ends this program, which then ends its command. */
-static void
-has_signals_of_its_own(void **state)
+CASE(has_signals_of_its_own)
 {
 	const unsigned long expected = 1UL << (SIGHUP - 1) |
 	    1UL << (SIGINT - 1) | 1UL << (SIGQUIT - 1);
@@ -273,8 +271,7 @@ has_signals_of_its_own(void **state)
 	signal(SIGPIPE, SIG_DFL);
 }
 
-static void
-talks_by_its_standard_output(void **state)
+CASE(talks_by_its_standard_output)
 {
 	char got[8] = "";
 	int sock = -1;
@@ -287,8 +284,7 @@ talks_by_its_standard_output(void **state)
 	command_end(&c, false);
 }
 
-static void
-tells_nothing_that_is_not_known(void **state)
+CASE(tells_nothing_that_is_not_known)
 {
 	fake.unknown = true;
 	fake.reaps_torn = 2;
@@ -302,8 +298,7 @@ tells_nothing_that_is_not_known(void **state)
 }
 
 /* Its last line, from more than is kept of it, or the end of a long one. */
-static void
-tells_its_last_words(void **state)
+CASE(tells_its_last_words)
 {
 	assert_string_equal(told("[ sh -c 'i=0; while [ $i -lt 500 ]; do "
 	    "echo \"line $i of many\" >&2; i=$((i + 1)); done' ]"),
@@ -311,8 +306,7 @@ tells_its_last_words(void **state)
 }
 
 /* It says something, and it is not known whether it has ended. */
-static void
-is_unknown_to_an_old_kernel(void **state)
+CASE(is_unknown_to_an_old_kernel)
 {
 	struct pollfd p;
 	int sock;
@@ -336,8 +330,7 @@ is_unknown_to_an_old_kernel(void **state)
  * One that does not end when its socket is closed is told to, even if it is
  * stopped; then killed; then left.
  */
-static void
-is_made_to_end(void **state)
+CASE(is_made_to_end)
 {
 	static const int all[] = { SIGTERM, SIGCONT, SIGKILL };
 	int were = count_open(), sock;
@@ -360,8 +353,7 @@ is_made_to_end(void **state)
 }
 
 /* One that has ignored us for long is given no time before that. */
-static void
-is_made_to_end_at_once(void **state)
+CASE(is_made_to_end_at_once)
 {
 	int sock;
 
@@ -372,8 +364,7 @@ is_made_to_end_at_once(void **state)
 	assert_int_equal(fake.kills, 2);
 }
 
-static void
-is_made_to_end_by_an_old_kernel(void **state)
+CASE(is_made_to_end_by_an_old_kernel)
 {
 	int sock;
 	pid_t pid;
@@ -386,26 +377,4 @@ is_made_to_end_by_an_old_kernel(void **state)
 	command_end(&c, true);
 	assert_int_equal(fake.kills, 2);
 	assert_int_equal(waitpid(pid, NULL, 0), -1);
-}
-
-#define TEST(f)	cmocka_unit_test_setup(f, set_up)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(is_refused),
-		TEST(needs_memory),
-		TEST(tells_how_it_ended),
-		TEST(has_signals_of_its_own),
-		TEST(talks_by_its_standard_output),
-		TEST(tells_nothing_that_is_not_known),
-		TEST(tells_its_last_words),
-		TEST(is_unknown_to_an_old_kernel),
-		TEST(is_made_to_end),
-		TEST(is_made_to_end_at_once),
-		TEST(is_made_to_end_by_an_old_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,8 @@ begin(void **state)
 	return 0;
 }
 
+EACH(begin, NULL)
+
 /* Compare them; what is needed of it is in the job until done(). */
 static void
 run(void)
@@ -85,8 +87,7 @@ finds(uint64_t compared, uint64_t bytes, uint64_t ranges)
 	assert_int_equal(t.bad_ranges, ranges);
 }
 
-static void
-finds_blocks_that_differ(void **state)
+CASE(finds_blocks_that_differ)
 {
 	struct seg s;
 
@@ -108,8 +109,7 @@ finds_blocks_that_differ(void **state)
 }
 
 /* Beyond a million ranges, a piece is one. */
-static void
-finds_pieces_where_too_many_differ(void **state)
+CASE(finds_pieces_where_too_many_differ)
 {
 	struct fault f;
 
@@ -126,8 +126,7 @@ finds_pieces_where_too_many_differ(void **state)
 
 /* ----------------------------------------------------- what cannot be read */
 
-static void
-stops_where_it_cannot_be_read(void **state)
+CASE(stops_where_it_cannot_be_read)
 {
 	memory_fails(&b, CHUNK + 700, CHUNK + 701, EIO);
 	run();
@@ -148,8 +147,7 @@ stops_where_it_cannot_be_read(void **state)
 	done();
 }
 
-static void
-leaves_out_what_cannot_be_read(void **state)
+CASE(leaves_out_what_cannot_be_read)
 {
 	static const struct {
 		int64_t		retries;
@@ -177,8 +175,7 @@ leaves_out_what_cannot_be_read(void **state)
 }
 
 /* The blocks are those of the end, wherever the comparison begins in it. */
-static void
-leaves_out_blocks_of_the_end(void **state)
+CASE(leaves_out_blocks_of_the_end)
 {
 	struct seg s;
 
@@ -197,8 +194,7 @@ leaves_out_blocks_of_the_end(void **state)
 }
 
 /* Both have lost a block of the same piece, and each other's is no reason. */
-static void
-leaves_out_what_either_has_lost(void **state)
+CASE(leaves_out_what_either_has_lost)
 {
 	memory_fails(&a, 0, 1, EIO);
 	memory_fails(&b, 2048, 2049, EIO);
@@ -211,8 +207,7 @@ leaves_out_what_either_has_lost(void **state)
 
 /* ------------------------------------------------------ ends that end early */
 
-static void
-tells_what_was_cut_off_meanwhile(void **state)
+CASE(tells_what_was_cut_off_meanwhile)
 {
 	b.size = CHUNK + 10;
 	run();
@@ -227,8 +222,7 @@ tells_what_was_cut_off_meanwhile(void **state)
 	done();
 }
 
-static void
-tells_which_end_is_longer(void **state)
+CASE(tells_which_end_is_longer)
 {
 	static const struct {
 		int64_t		a, b;
@@ -257,8 +251,7 @@ tells_which_end_is_longer(void **state)
 }
 
 /* Streams: what they hold, and what is found at their ends. */
-static void
-compares_streams(void **state)
+CASE(compares_streams)
 {
 	static const struct {
 		bool		sa, sb;		/* they are streams, */
@@ -304,8 +297,7 @@ compares_streams(void **state)
 	}
 }
 
-static void
-stops_where_a_stream_fails(void **state)
+CASE(stops_where_a_stream_fails)
 {
 	a.ep.is.streamed = true;
 	memory_fails(&a, 5000, 5001, EIO);	/* it is not read again */
@@ -352,8 +344,7 @@ stop_at_the_end(struct io *io)
 		job_stop(&job);
 }
 
-static void
-leaves_the_rest_untried_when_it_is_stopped(void **state)
+CASE(leaves_the_rest_untried_when_it_is_stopped)
 {
 	a.before = stop;
 	run();
@@ -387,8 +378,7 @@ leaves_the_rest_untried_when_it_is_stopped(void **state)
 	done();
 }
 
-static void
-compares_nothing_after_that(void **state)
+CASE(compares_nothing_after_that)
 {
 	struct fault f;
 	int i;
@@ -448,8 +438,7 @@ sparse(const char *data_a, const char *data_b)
 	}
 }
 
-static void
-does_not_read_holes_of_both(void **state)
+CASE(does_not_read_holes_of_both)
 {
 	static const struct {
 		const char	*a, *b;
@@ -478,8 +467,7 @@ does_not_read_holes_of_both(void **state)
 }
 
 /* What was cut off of a file since its size was looked up is no hole of it. */
-static void
-takes_no_hole_behind_the_end(void **state)
+CASE(takes_no_hole_behind_the_end)
 {
 	int k;
 
@@ -494,8 +482,7 @@ takes_no_hole_behind_the_end(void **state)
 }
 
 /* Holes are places in the ends, wherever the comparison begins. */
-static void
-reads_what_is_no_hole_behind_skip(void **state)
+CASE(reads_what_is_no_hole_behind_skip)
 {
 	int k;
 
@@ -511,8 +498,7 @@ reads_what_is_no_hole_behind_skip(void **state)
 		close(views[k]);
 }
 
-static void
-reads_all_where_holes_are_not_known(void **state)
+CASE(reads_all_where_holes_are_not_known)
 {
 	int pipes[2], file;
 
@@ -570,6 +556,8 @@ end_dir(void **state)
 	return rmdir(directory);
 }
 
+EACH(begin_dir, end_dir)
+
 /* The ranges of the map that was written, as OFF+LEN and the status of each. */
 static void
 has_written(const char *ranges)
@@ -589,8 +577,7 @@ has_written(const char *ranges)
 	unlink(path);
 }
 
-static void
-writes_a_map_of_what_differs(void **state)
+CASE(writes_a_map_of_what_differs)
 {
 	run();
 	has_written("0+12288? ");
@@ -623,8 +610,7 @@ writes_a_map_of_what_differs(void **state)
 	done();
 }
 
-static void
-writes_no_map_of_a_part(void **state)
+CASE(writes_no_map_of_a_part)
 {
 	a.before = stop;
 	run();
@@ -638,8 +624,7 @@ writes_no_map_of_a_part(void **state)
 	done();
 }
 
-static void
-replaces_no_map(void **state)
+CASE(replaces_no_map)
 {
 	struct fault f;
 	char old[80];
@@ -662,8 +647,7 @@ replaces_no_map(void **state)
 
 #ifdef POOR
 /* Each request for memory is refused once: that is told, or does no harm. */
-static void
-tells_each_lack_of_memory(void **state)
+CASE(tells_each_lack_of_memory)
 {
 	unsigned n, told = 0;
 	struct fault f;
@@ -697,36 +681,3 @@ tells_each_lack_of_memory(void **state)
 	assert_true(told > 6);
 }
 #endif
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup(f, begin)
-#define FILES(f)	cmocka_unit_test_setup_teardown(f, begin_dir, end_dir)
-	const struct CMUnitTest tests[] = {
-		TEST(finds_blocks_that_differ),
-		TEST(finds_pieces_where_too_many_differ),
-		TEST(stops_where_it_cannot_be_read),
-		TEST(leaves_out_what_cannot_be_read),
-		TEST(leaves_out_blocks_of_the_end),
-		TEST(leaves_out_what_either_has_lost),
-		TEST(tells_what_was_cut_off_meanwhile),
-		TEST(tells_which_end_is_longer),
-		TEST(compares_streams),
-		TEST(stops_where_a_stream_fails),
-		TEST(leaves_the_rest_untried_when_it_is_stopped),
-		TEST(compares_nothing_after_that),
-		TEST(does_not_read_holes_of_both),
-		TEST(reads_what_is_no_hole_behind_skip),
-		TEST(takes_no_hole_behind_the_end),
-		TEST(reads_all_where_holes_are_not_known),
-		FILES(writes_a_map_of_what_differs),
-		FILES(writes_no_map_of_a_part),
-		FILES(replaces_no_map),
-#ifdef POOR
-		FILES(tells_each_lack_of_memory),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -198,10 +198,11 @@ end(void **state)
 	return unlink(from) + unlink(to);
 }
 
+EACH(begin, end)
+
 #ifdef SANITIZED
 /* It writes its reports, and runs programs. */
-static void
-keeps_all_rights_with_a_sanitizer(void **state)
+CASE(keeps_all_rights_with_a_sanitizer)
 {
 	assert_int_equal(confine(&p), 0);
 	assert_int_equal(confine_look(&p), 0);
@@ -235,8 +236,7 @@ descriptors(void)
 	return n;
 }
 
-static void
-may_open_its_ends_and_no_other_file(void **state)
+CASE(may_open_its_ends_and_no_other_file)
 {
 	unsigned before = descriptors();
 
@@ -248,8 +248,7 @@ may_open_its_ends_and_no_other_file(void **state)
 	assert_int_equal(descriptors(), before);
 }
 
-static void
-may_make_its_outputs(void **state)
+CASE(may_make_its_outputs)
 {
 	unsigned before = descriptors();
 
@@ -266,8 +265,7 @@ may_make_its_outputs(void **state)
 }
 
 /* Disks, threads and a disk that is waited for are looked up. */
-static void
-may_look_up_what_it_asks_for(void **state)
+CASE(may_look_up_what_it_asks_for)
 {
 	confine(&p);
 	assert_int_equal(allowed("/proc") | allowed("/sys") | allowed("/dev"),
@@ -290,8 +288,7 @@ may_look_up_what_it_asks_for(void **state)
 }
 
 /* The command of ongone= may do what its user may. */
-static void
-keeps_all_rights_for_a_command(void **state)
+CASE(keeps_all_rights_for_a_command)
 {
 	o.ongone = "true";
 	assert_int_equal(confine(&p), 0);
@@ -301,8 +298,7 @@ keeps_all_rights_for_a_command(void **state)
 }
 
 /* Each version of Landlock is told of what it knows, and of nothing else. */
-static void
-asks_for_what_the_kernel_knows(void **state)
+CASE(asks_for_what_the_kernel_knows)
 {
 	const uint64_t first = (1 << 13) - 1, refer = 1 << 13,
 	    truncate = 1 << 14;
@@ -371,8 +367,7 @@ passes(long number)
 	return answer(ours(), (uint32_t)number) == SECCOMP_RET_ALLOW;
 }
 
-static void
-runs_no_program_and_connects_to_nobody(void **state)
+CASE(runs_no_program_and_connects_to_nobody)
 {
 	assert_int_equal(confine(&p) & CONFINED_CALLS, CONFINED_CALLS);
 	assert_true(passes(SYS_read) && passes(SYS_openat));
@@ -386,8 +381,7 @@ runs_no_program_and_connects_to_nobody(void **state)
 }
 
 /* A server, or who is asked by control=, needs connections. */
-static void
-connects_where_it_has_to(void **state)
+CASE(connects_where_it_has_to)
 {
 	int i;
 
@@ -403,8 +397,7 @@ connects_where_it_has_to(void **state)
 }
 
 /* All but a small copy of files without a map. */
-static void
-filters_what_takes_time(void **state)
+CASE(filters_what_takes_time)
 {
 	static const struct {
 		uint64_t length;
@@ -432,8 +425,7 @@ filters_what_takes_time(void **state)
 
 /* ------------------------------------------------------------ capabilities */
 
-static void
-keeps_the_capabilities_that_it_needs(void **state)
+CASE(keeps_the_capabilities_that_it_needs)
 {
 	const uint64_t files = 1 << CAP_DAC_OVERRIDE | 1 << CAP_SYS_RESOURCE |
 	    1 << CAP_IPC_LOCK, disks = 1 << CAP_SYS_RAWIO |
@@ -459,28 +451,3 @@ keeps_the_capabilities_that_it_needs(void **state)
 	assert_int_equal(kernel.keeps, files | disks);
 }
 #endif
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-	const struct CMUnitTest tests[] = {
-#ifdef SANITIZED
-		TEST(keeps_all_rights_with_a_sanitizer),
-#else
-		TEST(may_open_its_ends_and_no_other_file),
-		TEST(may_make_its_outputs),
-		TEST(may_look_up_what_it_asks_for),
-		TEST(keeps_all_rights_for_a_command),
-		TEST(asks_for_what_the_kernel_knows),
-#ifdef FILTERED
-		TEST(runs_no_program_and_connects_to_nobody),
-		TEST(connects_where_it_has_to),
-		TEST(filters_what_takes_time),
-#endif
-		TEST(keeps_the_capabilities_that_it_needs),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

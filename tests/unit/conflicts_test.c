@@ -233,8 +233,7 @@ holds(const struct rule *r)
 				    one, r->why);
 }
 
-static void
-are_for_each_operand(void **state)
+CASE(are_for_each_operand)
 {
 	size_t i;
 
@@ -243,8 +242,7 @@ are_for_each_operand(void **state)
 }
 
 /* Words for both ends set a flag of each, which is not set without them. */
-static void
-are_words_for_both_ends(void **state)
+CASE(are_words_for_both_ends)
 {
 	char *argv[] = { "pardd", "if=a", "of=b", "dio=1" };
 	struct fault f;
@@ -257,15 +255,4 @@ are_words_for_both_ends(void **state)
 	assert_true(((o.iflag | o.oflag) & FLAG_DIO) == 0);
 	assert_int_equal(opts_parse(&o, 3, argv, &f), 0);
 	assert_true(((o.iflag | o.oflag) & FLAG_DIO) == 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(are_for_each_operand),
-		cmocka_unit_test(are_words_for_both_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,8 @@ leave(void **state)
 	return chdir("/") != 0 || rmdir(directory) != 0;
 }
 
+ONCE(enter, leave)
+
 static bool
 is_socket(void)
 {
@@ -140,8 +142,7 @@ leave_one(void)
 	close(fd);
 }
 
-static void
-says_why_it_is_not_made(void **state)
+CASE(says_why_it_is_not_made)
 {
 	static const struct {
 		const char	*call;
@@ -179,8 +180,7 @@ says_why_it_is_not_made(void **state)
 	unlink("socket");
 }
 
-static void
-is_there_for_the_run(void **state)
+CASE(is_there_for_the_run)
 {
 	struct control other;
 
@@ -243,8 +243,7 @@ ask(int fd, const char *line)
 	return text;
 }
 
-static void
-answers_each_line(void **state)
+CASE(answers_each_line)
 {
 	static char longest[80];
 	int fd, second;
@@ -318,16 +317,4 @@ answers_each_line(void **state)
 	close(fd);
 	control_close(&c);
 	assert_false(is_socket());
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(says_why_it_is_not_made),
-		cmocka_unit_test(is_there_for_the_run),
-		cmocka_unit_test(answers_each_line),
-	};
-
-	return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -55,6 +55,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 /* ---------------------------------------------------------------- damage */
 
 /* The bytes from one sector to another of the target could not be read. */
@@ -74,8 +76,7 @@ command(size_t i)
 	return d.area[i].command != NULL ? d.area[i].command : "";
 }
 
-static void
-lies_in_partitions(void **state)
+CASE(lies_in_partitions)
 {
 	map_set(&map, 0, p.length, FINISHED);
 	add_row(&target, 0, 0, 0x83, START, COUNT);
@@ -118,8 +119,7 @@ lies_in_partitions(void **state)
 }
 
 /* By clusters, each of which is told once. */
-static void
-is_found_in_ntfs(void **state)
+CASE(is_found_in_ntfs)
 {
 	static const struct {
 		unsigned char	 per_cluster;	/* sectors, or its exponent */
@@ -157,8 +157,7 @@ is_found_in_ntfs(void **state)
 	}
 }
 
-static void
-is_not_guessed(void **state)
+CASE(is_not_guessed)
 {
 	map_set(&map, 0, p.length, FINISHED);
 	lose(0, 1);			/* where a table may have been */
@@ -212,8 +211,7 @@ add_fat(void)
 }
 
 /* A search that had too little memory says nothing of files. */
-static void
-is_of_no_file_only_where_all_were_looked_at(void **state)
+CASE(is_of_no_file_only_where_all_were_looked_at)
 {
 	uint64_t at = add_fat();
 	unsigned i, n = 0;
@@ -235,8 +233,7 @@ is_of_no_file_only_where_all_were_looked_at(void **state)
 }
 
 /* Whatever memory is refused, no loss is called less than it is. */
-static void
-is_whole_or_memory_is_short(void **state)
+CASE(is_whole_or_memory_is_short)
 {
 	unsigned i;
 
@@ -263,8 +260,7 @@ is_whole_or_memory_is_short(void **state)
 
 /* --------------------------------------------------------------- volumes */
 
-static void
-are_listed(void **state)
+CASE(are_listed)
 {
 	add_row(&disk, 0, 0, 0x83, START, COUNT);
 	add_logical(&disk, 1, 0x05, 1000, 1);
@@ -301,8 +297,7 @@ are_listed(void **state)
 }
 
 /* Of one that is cut off, as the table says, nothing can be told. */
-static void
-are_not_beyond_the_disk(void **state)
+CASE(are_not_beyond_the_disk)
 {
 	end_disk(&disk);
 	begin_disk(&disk, "disk", &viewed, 4096, DISK_SECTORS / 8);
@@ -312,8 +307,7 @@ are_not_beyond_the_disk(void **state)
 	assert_int_equal(v.n, 0);
 }
 
-static void
-are_listed_as_far_as_they_were_read(void **state)
+CASE(are_listed_as_far_as_they_were_read)
 {
 	add_row(&target, 0, 0, 0x83, START, COUNT);
 	add_ext2(&target, START * SECTOR, COUNT / 2);
@@ -367,8 +361,7 @@ span(uint64_t from, uint64_t to)
 	return &found.src;
 }
 
-static void
-are_on_ranges(void **state)
+CASE(are_on_ranges)
 {
 	static const struct {
 		uint64_t	from, to;
@@ -415,8 +408,7 @@ are_on_ranges(void **state)
 	assert_int_equal(found.src.to.lies, LIES_OPEN);
 }
 
-static void
-are_on_clones(void **state)
+CASE(are_on_clones)
 {
 	unsigned i;
 	char cut[CUT_ROOM];
@@ -461,8 +453,7 @@ slip(void)
 	return found.slip;
 }
 
-static void
-are_on_probable_mistakes(void **state)
+CASE(are_on_probable_mistakes)
 {
 	p.work = WORK_COPY;
 	disk.ep.is.device = false;
@@ -495,25 +486,4 @@ are_on_probable_mistakes(void **state)
 	assert_int_equal(slip(), SLIP_NONE);
 	disk.ep.be = &blind;
 	assert_int_equal(slip(), SLIP_NONE);
-}
-
-int
-main(void)
-{
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		CASE(lies_in_partitions),
-		CASE(is_found_in_ntfs),
-		CASE(is_not_guessed),
-		CASE(is_of_no_file_only_where_all_were_looked_at),
-		CASE(is_whole_or_memory_is_short),
-		CASE(are_listed),
-		CASE(are_not_beyond_the_disk),
-		CASE(are_listed_as_far_as_they_were_read),
-		CASE(are_on_ranges),
-		CASE(are_on_clones),
-		CASE(are_on_probable_mistakes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,8 +74,7 @@ finds(const struct digester *by, size_t length, uint64_t phase, bool backwards,
 	digest_table_free(&c);
 }
 
-static void
-every_length_and_phase(void **state)
+CASE(every_length_and_phase)
 {
 	size_t length;
 	uint64_t phase;
@@ -88,8 +87,7 @@ every_length_and_phase(void **state)
 }
 
 /* The digest of "abc" is that of FIPS 180-4; of parts it is that of all. */
-static void
-sha256_is_kept_whole(void **state)
+CASE(sha256_is_kept_whole)
 {
 	static const struct digest want = { .word = { 0xba7816bf8f01cfea,
 		0x414140de5dae2223, 0xb00361a396177a9c, 0xb410ff61f20015ad } };
@@ -116,8 +114,7 @@ sha256_is_kept_whole(void **state)
 }
 
 /* Pieces of a block map, in any order, some of them twice, come out in order. */
-static void
-a_block_map_has_the_last_of_each(void **state)
+CASE(a_block_map_has_the_last_of_each)
 {
 	struct bmap_table t;
 	struct digester *by;
@@ -143,8 +140,7 @@ a_block_map_has_the_last_of_each(void **state)
 }
 
 /* Each instruction set gives what the library gives. */
-static void
-digests_are_xxh3(void **state)
+CASE(digests_are_xxh3)
 {
 	size_t length;
 
@@ -158,8 +154,7 @@ digests_are_xxh3(void **state)
 	}
 }
 
-static void
-what_was_cut_has_no_digest(void **state)
+CASE(what_was_cut_has_no_digest)
 {
 	struct digest_table c;
 	struct check got;
@@ -179,8 +174,7 @@ what_was_cut_has_no_digest(void **state)
 	digest_table_free(&c);
 }
 
-static void
-what_is_no_chunk_is_left_out(void **state)
+CASE(what_is_no_chunk_is_left_out)
 {
 	struct digest_table c;
 	struct check got;
@@ -193,8 +187,7 @@ what_is_no_chunk_is_left_out(void **state)
 	digest_table_free(&c);
 }
 
-static void
-the_last_note_counts(void **state)
+CASE(the_last_note_counts)
 {
 	struct digest_table c;
 	struct check got;
@@ -214,8 +207,7 @@ the_last_note_counts(void **state)
 }
 
 /* Holes are copied without a note: what comes of a chunk in parts has none. */
-static void
-the_end_is_told(void **state)
+CASE(the_end_is_told)
 {
 	struct digest_table c;
 	struct check got;
@@ -240,8 +232,7 @@ the_end_is_told(void **state)
 }
 
 /* Far beyond what a table of an unknown length begins with. */
-static void
-it_grows(void **state)
+CASE(it_grows)
 {
 	struct digest_table c;
 	struct check got;
@@ -258,8 +249,7 @@ it_grows(void **state)
 	digest_table_free(&c);
 }
 
-static void
-it_has_an_end(void **state)
+CASE(it_has_an_end)
 {
 	static const unsigned char byte;
 	struct digest_table c;
@@ -268,23 +258,4 @@ it_has_an_end(void **state)
 	assert_int_equal(digest_table_note(&c, CHECKS_MOST, &byte, 1), EFBIG);
 	assert_int_equal(digest_table_note(&c, 0, &byte, 1), 0);
 	digest_table_free(&c);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_length_and_phase),
-		cmocka_unit_test(sha256_is_kept_whole),
-		cmocka_unit_test(a_block_map_has_the_last_of_each),
-		cmocka_unit_test(digests_are_xxh3),
-		cmocka_unit_test(what_was_cut_has_no_digest),
-		cmocka_unit_test(what_is_no_chunk_is_left_out),
-		cmocka_unit_test(the_last_note_counts),
-		cmocka_unit_test(the_end_is_told),
-		cmocka_unit_test(it_grows),
-		cmocka_unit_test(it_has_an_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

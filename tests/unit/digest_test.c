@@ -139,6 +139,8 @@ end(void **state)
 	return sem_destroy(&lib.updated);
 }
 
+EACH(begin, end)
+
 static const struct algorithm *
 sha256(void)
 {
@@ -171,8 +173,7 @@ told(const struct failure *e, const struct fault *f)
 	assert_int_equal(lib.digests, 0);
 }
 
-static void
-tells_what_cannot_begin(void **state)
+CASE(tells_what_cannot_begin)
 {
 	const struct opts o = { .hash = sha256()->bit };
 	const struct failure *e;
@@ -196,8 +197,7 @@ tells_what_cannot_begin(void **state)
 }
 
 /* One of several algorithms fails after others have begun. */
-static void
-leaves_nothing_of_those_before(void **state)
+CASE(leaves_nothing_of_those_before)
 {
 	const struct opts o = { .hash = sha256()->bit |
 		algorithm_named("md5", 3)->bit |
@@ -214,8 +214,7 @@ leaves_nothing_of_those_before(void **state)
 
 /* -------------------------------------------------------- what cannot go on */
 
-static void
-tells_what_cannot_go_on(void **state)
+CASE(tells_what_cannot_go_on)
 {
 	static const char *const functions[] = { "update", "final" };
 	const struct opts o = { .hash = sha256()->bit };
@@ -250,8 +249,7 @@ tells_what_cannot_go_on(void **state)
 }
 
 /* Of ranges, the one that has no digest is wrong, and each after it. */
-static void
-finds_no_range_right_after_that(void **state)
+CASE(finds_no_range_right_after_that)
 {
 	static const struct {
 		const char	*fails;
@@ -292,8 +290,7 @@ finds_no_range_right_after_that(void **state)
 }
 
 /* What no piece holds is no part of a range: it has another digest. */
-static void
-finds_a_range_in_a_gap_wrong(void **state)
+CASE(finds_a_range_in_a_gap_wrong)
 {
 	const struct seg gap = { .off = 0, .len = 20 };
 	struct hash_range range[] = { { .off = 5, .len = 5, .want = { 9 } },
@@ -318,8 +315,7 @@ finds_a_range_in_a_gap_wrong(void **state)
 /* ------------------------------------------------------------ being stopped */
 
 /* A gap of a tebibyte is given up in its midst. */
-static void
-gives_up_a_gap(void **state)
+CASE(gives_up_a_gap)
 {
 	const struct opts o = { .hash = sha256()->bit };
 	const struct seg gap = { .off = 7, .len = UINT64_C(1) << 40 };
@@ -340,8 +336,7 @@ gives_up_a_gap(void **state)
 }
 
 /* A piece behind one that never comes is given back. */
-static void
-gives_back_what_nobody_takes(void **state)
+CASE(gives_back_what_nobody_takes)
 {
 	const struct opts o = { .hash = sha256()->bit };
 	unsigned char data[10] = "";
@@ -371,8 +366,7 @@ gives_back_what_nobody_takes(void **state)
 
 /* ---------------------------------------------------------------- digesters */
 
-static void
-a_digester_tells_what_it_cannot(void **state)
+CASE(a_digester_tells_what_it_cannot)
 {
 	static const char *const functions[] = { "new", "begin", "update",
 		"final", NULL };
@@ -402,8 +396,7 @@ a_digester_tells_what_it_cannot(void **state)
 }
 
 #ifdef POOR
-static void
-tells_each_lack_of_memory(void **state)
+CASE(tells_each_lack_of_memory)
 {
 	const struct opts o = { .hash = algorithm_named("xxh128", 6)->bit };
 	struct hash_range range = { .len = 1 };
@@ -437,24 +430,3 @@ tells_each_lack_of_memory(void **state)
 	digester_close(by);
 }
 #endif
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-	const struct CMUnitTest tests[] = {
-		TEST(tells_what_cannot_begin),
-		TEST(leaves_nothing_of_those_before),
-		TEST(tells_what_cannot_go_on),
-		TEST(finds_no_range_right_after_that),
-		TEST(finds_a_range_in_a_gap_wrong),
-		TEST(gives_up_a_gap),
-		TEST(gives_back_what_nobody_takes),
-		TEST(a_digester_tells_what_it_cannot),
-#ifdef POOR
-		TEST(tells_each_lack_of_memory),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -34,8 +34,9 @@ add_scsi(const char *bus, const char *name, dev_t dev)
 	leads(path, "../..");
 }
 
-static void
-is_told_of(void **state)
+EACH(world_begin, world_end)
+
+CASE(is_told_of)
 {
 	static const char page[] = "\0\200\0\010  S3R1AL \0";
 
@@ -84,8 +85,7 @@ is_told_of(void **state)
 }
 
 /* Of a page that is too short, or longer than any, nothing is taken. */
-static void
-has_no_serial(void **state)
+CASE(has_no_serial)
 {
 	char page[300];
 
@@ -109,8 +109,7 @@ has_no_serial(void **state)
 }
 
 /* That of the bridge, some directories up. */
-static void
-has_the_serial_of_usb(void **state)
+CASE(has_the_serial_of_usb)
 {
 	add_scsi(USB, "sdb", SDB);
 	has("/sys/devices/pci0/usb2/2-1/idVendor", "1234\n");
@@ -123,8 +122,7 @@ has_the_serial_of_usb(void **state)
 	assert_string_equal(d.serial, "");
 }
 
-static void
-has_a_transport(void **state)
+CASE(has_a_transport)
 {
 	add_scsi("pci0/host0/target0/0:0:0:0", "sda", SDA);
 	assert_true(disk_of_block(SDA, &d));
@@ -138,8 +136,7 @@ has_a_transport(void **state)
 }
 
 /* What every disk has, and this one does not, is an error. */
-static void
-is_not_known(void **state)
+CASE(is_not_known)
 {
 	static const struct {
 		const char *file;
@@ -175,8 +172,7 @@ is_not_known(void **state)
 }
 
 /* An NVMe namespace has two nodes; the number before the n may be another. */
-static void
-has_a_sibling(void **state)
+CASE(has_a_sibling)
 {
 	const dev_t nvme = makedev(259, 0), ng = makedev(240, 1);
 
@@ -205,8 +201,7 @@ has_a_sibling(void **state)
 	assert_int_equal(d.node, 0);
 }
 
-static void
-is_found_by_sg(void **state)
+CASE(is_found_by_sg)
 {
 	const dev_t sg = makedev(21, 0);
 
@@ -227,8 +222,7 @@ is_found_by_sg(void **state)
 }
 
 /* Those that are lost, and those that are not to be found where others are. */
-static void
-is_lost(void **state)
+CASE(is_lost)
 {
 	add_scsi(ATA, "sda", SDA);
 	add_part(ATA, "sda", SDA, 1, 100, 200);
@@ -247,8 +241,7 @@ is_lost(void **state)
 	assert_false(disk_lost(SDB, true));	/* no sysfs at all */
 }
 
-static void
-is_gone(void **state)
+CASE(is_gone)
 {
 	struct node *sda;
 	int fd;
@@ -265,8 +258,7 @@ is_gone(void **state)
 	assert_true(disk_gone(fd));
 }
 
-static void
-has_partitions(void **state)
+CASE(has_partitions)
 {
 	struct disk_part *part;
 	size_t n;
@@ -302,8 +294,7 @@ has_partitions(void **state)
 	assert_int_equal(disk_parts(SDB, &part, &n), ENOENT);
 }
 
-static void
-has_holders(void **state)
+CASE(has_holders)
 {
 	const dev_t dm = makedev(253, 0);
 	dev_t slave[2];
@@ -327,8 +318,7 @@ has_holders(void **state)
 	assert_int_equal(disk_holders(dm, slave, 2, &n), EMFILE);
 }
 
-static void
-has_pieces(void **state)
+CASE(has_pieces)
 {
 	static const char *const wrong[] = { "0 10 linear 8:0 x",
 		"0 10 linear 8:0", "0 10 linear sda 0",
@@ -377,8 +367,7 @@ has_pieces(void **state)
 }
 
 /* Where a crypt target lies, if each sector is in its place. */
-static void
-has_crypt(void **state)
+CASE(has_crypt)
 {
 	static const char *const others[] = { "0 10 linear 8:0 0",
 		"0 10 crypt a k 0 8:16 0\n10 10 linear 8:0 0", "",
@@ -417,8 +406,7 @@ has_crypt(void **state)
 	}
 }
 
-static void
-is_zoned(void **state)
+CASE(is_zoned)
 {
 	char model[32];
 
@@ -434,8 +422,7 @@ is_zoned(void **state)
 	assert_string_equal(model, "host-managed");
 }
 
-static void
-limits_its_zones(void **state)
+CASE(limits_its_zones)
 {
 	add_scsi(ATA, "sda", SDA);	/* of a kernel that does not say */
 	assert_int_equal(disk_zone_limits(SDA).open, 1);
@@ -464,8 +451,7 @@ two(const char *serials[2], const char *wwns[2])
 	assert_true(disk_of_block(SDA, &d));
 }
 
-static void
-is_found_again(void **state)
+CASE(is_found_again)
 {
 	static struct disk like;
 
@@ -487,8 +473,7 @@ is_found_again(void **state)
 	assert_int_equal(disk_find(&d, &other), 0);
 }
 
-static void
-has_a_namesake(void **state)
+CASE(has_a_namesake)
 {
 	two((const char *[]){ "A", "A" }, (const char *[]){ "naa.1", "naa.2" });
 	assert_true(disk_namesake(&d, NAME_SERIAL, &other));
@@ -502,8 +487,7 @@ has_a_namesake(void **state)
 }
 
 /* An sg node without a disk has the same names. */
-static void
-has_a_namesake_by_sg(void **state)
+CASE(has_a_namesake_by_sg)
 {
 	has("/sys/devices/pci0/0:0:0:0/serial", "T\n");
 	has("/sys/devices/pci0/0:0:0:0/scsi_generic/sg4/dev", "21:4\n");
@@ -523,8 +507,7 @@ has_a_namesake_by_sg(void **state)
 	assert_int_equal(disk_find(&d, &other), 1);
 }
 
-static void
-is_read_as_far_as_there_is_room(void **state)
+CASE(is_read_as_far_as_there_is_room)
 {
 	char room[] = "......";
 
@@ -533,8 +516,7 @@ is_read_as_far_as_there_is_room(void **state)
 	assert_memory_equal(room, "123\0..", 6);
 }
 
-static void
-has_paths(void **state)
+CASE(has_paths)
 {
 	dev_t *node;
 
@@ -568,8 +550,7 @@ has_paths(void **state)
 	assert_null(node);
 }
 
-static void
-has_names(void **state)
+CASE(has_names)
 {
 	char name[64];
 
@@ -605,8 +586,7 @@ has_names(void **state)
 }
 
 /* Bare numbers come first in the directory, even before names in lower case. */
-static void
-has_a_name_with_its_serial_number(void **state)
+CASE(has_a_name_with_its_serial_number)
 {
 	static const char *const names[] = { "disk/by-id/lvm-pv-uuid-1",
 		"disk/by-id/nvme-eui.1", "disk/by-id/nvme-vendor_A",
@@ -627,8 +607,7 @@ has_a_name_with_its_serial_number(void **state)
 	assert_string_equal(name, "scsi-SVENDOR_A");
 }
 
-static void
-has_a_path(void **state)
+CASE(has_a_path)
 {
 	char path[64];
 
@@ -652,8 +631,7 @@ sync_file_range(int fd, off_t off, off_t len, unsigned how)
 }
 
 /* With its partitions, as far as they can be opened. */
-static void
-is_settled(void **state)
+CASE(is_settled)
 {
 	unsigned n;
 
@@ -679,8 +657,7 @@ is_settled(void **state)
 }
 
 /* What could not be asked for is told by err, unless it is not needed. */
-static void
-is_told_of_or_not_at_all(void **state)
+CASE(is_told_of_or_not_at_all)
 {
 	unsigned n;
 
@@ -700,38 +677,4 @@ is_told_of_or_not_at_all(void **state)
 	world.failing = 0;
 	assert_true(disk_of_block(SDB, &d));
 	assert_string_equal(d.serial, "BRIDGE");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD(is_told_of),
-		WORLD(has_no_serial),
-		WORLD(has_the_serial_of_usb),
-		WORLD(has_a_transport),
-		WORLD(is_not_known),
-		WORLD(has_a_sibling),
-		WORLD(is_found_by_sg),
-		WORLD(is_lost),
-		WORLD(is_gone),
-		WORLD(has_partitions),
-		WORLD(has_holders),
-		WORLD(has_pieces),
-		WORLD(has_crypt),
-		WORLD(is_zoned),
-		WORLD(limits_its_zones),
-		WORLD(is_found_again),
-		WORLD(has_a_namesake),
-		WORLD(has_a_namesake_by_sg),
-		WORLD(is_read_as_far_as_there_is_room),
-		WORLD(has_paths),
-		WORLD(has_names),
-		WORLD(has_a_name_with_its_serial_number),
-		WORLD(has_a_path),
-		WORLD(is_settled),
-		WORLD(is_told_of_or_not_at_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,8 @@ tear_down(void **state)
 	return unlink(other);
 }
 
+EACH(set_up, tear_down)
+
 static void
 opened(enum role role, unsigned flags)
 {
@@ -78,8 +80,7 @@ is_refused(enum role role, unsigned flags, int status, const char *says)
 
 /* --------------------------------------------------------------- choosing */
 
-static void
-refuses_what_cannot_be_copied(void **state)
+CASE(refuses_what_cannot_be_copied)
 {
 	static const struct {
 		mode_t type;
@@ -115,8 +116,7 @@ chosen(mode_t type, dev_t rdev, enum role role, unsigned flags)
 	return end.be;
 }
 
-static void
-chooses_by_what_the_kernel_says(void **state)
+CASE(chooses_by_what_the_kernel_says)
 {
 	const dev_t zero = makedev(MEM_MAJOR, 5), null = makedev(MEM_MAJOR, 3);
 
@@ -143,8 +143,7 @@ chooses_by_what_the_kernel_says(void **state)
 	assert_ptr_equal(chosen(S_IFBLK, SDA, TARGET, 0), &file_backend);
 }
 
-static void
-refuses_words_of_other_kinds(void **state)
+CASE(refuses_words_of_other_kinds)
 {
 	is_refused(TARGET, FLAG_EXCL, STATUS_ERRNO + EEXIST, "File exists");
 	is_refused(SOURCE, FLAG_NVME, STATUS_USAGE, "nvme is for NVMe disks");
@@ -160,8 +159,7 @@ refuses_words_of_other_kinds(void **state)
 }
 
 /* A FUSE server may tell sizes that it does not keep to. */
-static void
-is_read_in_order_where_its_size_is_not_real(void **state)
+CASE(is_read_in_order_where_its_size_is_not_real)
 {
 	kernel.fs = FUSE_SUPER_MAGIC;
 	kernel.fs_block = 4096;
@@ -185,8 +183,7 @@ is_read_in_order_where_its_size_is_not_real(void **state)
 	closed();
 }
 
-static void
-is_refused_by_its_name(void **state)
+CASE(is_refused_by_its_name)
 {
 	static const struct {
 		const char *name;
@@ -216,8 +213,7 @@ is_refused_by_its_name(void **state)
 
 /* ------------------------------------------------------------ standard input */
 
-static void
-is_what_the_shell_has_opened(void **state)
+CASE(is_what_the_shell_has_opened)
 {
 	int kept = fcntl(0, F_DUPFD_CLOEXEC, 10), pair[2], fd;
 
@@ -262,8 +258,7 @@ is_what_the_shell_has_opened(void **state)
 
 /* --------------------------------------------------------------- being open */
 
-static void
-says_that_it_cannot(void **state)
+CASE(says_that_it_cannot)
 {
 	struct endpoint file;
 	struct extent x;
@@ -309,16 +304,14 @@ is_volatile(bool remote, bool sync, int failed)
 	closed();
 }
 
-static void
-cannot_be_flushed_on_a_volatile_overlay(void **state)
+CASE(cannot_be_flushed_on_a_volatile_overlay)
 {
 	is_volatile(false, true, -1);
 	is_volatile(true, true, 0);		/* which says so itself */
 	is_volatile(false, false, 0);
 }
 
-static void
-knows_itself_by_a_descriptor(void **state)
+CASE(knows_itself_by_a_descriptor)
 {
 	int fd = open(name, O_RDONLY), another = open(other, O_RDONLY);
 	const struct backend *be;
@@ -354,8 +347,7 @@ looks(void)
 	return endpoint_look(&end, &f);
 }
 
-static void
-may_be_written(void **state)
+CASE(may_be_written)
 {
 	char path[sizeof(name) + 8];
 
@@ -421,8 +413,7 @@ comes_back(int status, const char *says)
 	assert_int_equal(count_open(), were);
 }
 
-static void
-is_opened_again_if_it_is_the_same(void **state)
+CASE(is_opened_again_if_it_is_the_same)
 {
 	kernel.answer = answer;
 	bytes = 4096;
@@ -467,8 +458,7 @@ same(int fd, int as)
 }
 
 /* Where there is no /proc, what the name leads to must still be the same. */
-static void
-is_opened_by_its_name_without_proc(void **state)
+CASE(is_opened_by_its_name_without_proc)
 {
 	int path = open(name, O_PATH);
 
@@ -491,8 +481,7 @@ is_opened_by_its_name_without_proc(void **state)
 	close(path);
 }
 
-static void
-is_the_file_that_was_found(void **state)
+CASE(is_the_file_that_was_found)
 {
 	int path = open(name, O_PATH);
 
@@ -522,28 +511,4 @@ is_the_file_that_was_found(void **state)
 	assert_int_equal(open_found(path, other, O_RDONLY), -1);
 	assert_int_equal(errno, ESTALE);
 	close(path);
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(refuses_what_cannot_be_copied),
-		UNIT(chooses_by_what_the_kernel_says),
-		UNIT(refuses_words_of_other_kinds),
-		UNIT(is_read_in_order_where_its_size_is_not_real),
-		UNIT(is_refused_by_its_name),
-		UNIT(is_what_the_shell_has_opened),
-		UNIT(says_that_it_cannot),
-		UNIT(cannot_be_flushed_on_a_volatile_overlay),
-		UNIT(knows_itself_by_a_descriptor),
-		UNIT(may_be_written),
-		UNIT(is_opened_again_if_it_is_the_same),
-		UNIT(is_opened_by_its_name_without_proc),
-		UNIT(is_the_file_that_was_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,7 @@ shown(uint32_t code)
 	return is;
 }
 
-static void
-shows_letters(void **state)
+CASE(shows_letters)
 {
 	static const uint32_t letters[] = { 0xa1, 0xac, 0xae, 0x61b, 0x61d,
 		0x180d, 0x180f, 0x200a, 0x2010, 0x2027, 0x2030, 0x205f, 0x2070,
@@ -58,8 +57,7 @@ shows_letters(void **state)
 			fail_msg("U+%04X is not shown", letters[i]);
 }
 
-static void
-shows_nothing_else(void **state)
+CASE(shows_nothing_else)
 {
 	static const uint32_t others[] = { 0x80, 0xa0, 0xad, 0x61c, 0x180e,
 		0x200b, 0x200f, 0x2028, 0x202f, 0x2060, 0x206f, 0xe000, 0xf8ff,
@@ -73,8 +71,7 @@ shows_nothing_else(void **state)
 }
 
 /* A word is cut off where it does not fit, and before no character less. */
-static void
-fills_the_room_of_a_word(void **state)
+CASE(fills_the_room_of_a_word)
 {
 	char room[16];
 
@@ -90,8 +87,7 @@ fills_the_room_of_a_word(void **state)
 }
 
 /* As it is where that is safe, else quoted, in printable ASCII. */
-static void
-quotes_words(void **state)
+CASE(quotes_words)
 {
 	static const struct {
 		const char	*name, *word;
@@ -107,17 +103,4 @@ quotes_words(void **state)
 		assert_string_equal(word, row[i].word);
 		free(word);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shows_letters),
-		cmocka_unit_test(shows_nothing_else),
-		cmocka_unit_test(fills_the_room_of_a_word),
-		cmocka_unit_test(quotes_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,8 @@ tear_down(void **state)
 	return (int)i;
 }
 
+EACH(set_up, tear_down)
+
 static void
 is_closed(int fd)
 {
@@ -85,8 +87,7 @@ is_closed(int fd)
 	assert_int_equal(errno, EBADF);
 }
 
-static void
-gives_all_back(void **state)
+CASE(gives_all_back)
 {
 	const struct plan p = { .opts = &o, .src = &src, .dst = &dst,
 		.targets = 2, .bs = 512, .workers = 1, .engine_why = "so" };
@@ -130,8 +131,7 @@ told(uint64_t *length)
 }
 
 /* A range is told of once, when what is behind it has been read, too. */
-static void
-tells_ranges_that_have_ended(void **state)
+CASE(tells_ranges_that_have_ended)
 {
 	const struct plan p = { .opts = &o, .src = &src, .dst = &dst,
 		.targets = 2, .bs = 512, .length = 4096, .bounded = true };
@@ -154,17 +154,4 @@ tells_ranges_that_have_ended(void **state)
 	assert_int_equal(length, 1024);
 	events_close(&ev);
 	map_free(&map);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(gives_all_back, set_up,
-		    tear_down),
-		cmocka_unit_test_setup_teardown(tells_ranges_that_have_ended,
-		    set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@ static const double long_time = 1e6;
 
 static struct seg stuck;
 
-static void
-leaves_behind_who_is_stuck(void **state)
+CASE(leaves_behind_who_is_stuck)
 {
 	struct exclusive g;
 	uint64_t first, second;
@@ -34,8 +33,7 @@ leaves_behind_who_is_stuck(void **state)
 	exclusive_destroy(&g);
 }
 
-static void
-lets_another_in_beside_who_is_stuck(void **state)
+CASE(lets_another_in_beside_who_is_stuck)
 {
 	struct exclusive g;
 	uint64_t first, second, third;
@@ -56,8 +54,7 @@ lets_another_in_beside_who_is_stuck(void **state)
 	exclusive_destroy(&g);
 }
 
-static void
-tells_nobody_of_what_was_read(void **state)
+CASE(tells_nobody_of_what_was_read)
 {
 	struct exclusive g;
 	uint64_t first;
@@ -82,8 +79,7 @@ let_two_in(struct exclusive *g, uint64_t *first, uint64_t *second)
 	exclusive_reads(g, *second, &there);
 }
 
-static void
-times_the_second_from_when_the_first_left(void **state)
+CASE(times_the_second_from_when_the_first_left)
 {
 	struct exclusive g;
 	uint64_t first, second;
@@ -100,8 +96,7 @@ times_the_second_from_when_the_first_left(void **state)
 }
 
 /* Where one who came later is answered first, nobody waits for who is stuck. */
-static void
-times_it_from_its_own_where_both_are_served(void **state)
+CASE(times_it_from_its_own_where_both_are_served)
 {
 	struct exclusive g;
 	uint64_t first, second;
@@ -117,8 +112,7 @@ times_it_from_its_own_where_both_are_served(void **state)
 }
 
 /* That the first is answered, and then the second, says nothing. */
-static void
-knows_who_overtakes(void **state)
+CASE(knows_who_overtakes)
 {
 	struct exclusive g;
 	uint64_t first, second;
@@ -149,8 +143,7 @@ fail_both(struct exclusive *g, double longest)
 	exclusive_leave(g, second);
 }
 
-static void
-lets_more_in_where_errors_come_side_by_side(void **state)
+CASE(lets_more_in_where_errors_come_side_by_side)
 {
 	struct exclusive g;
 	uint64_t ticket[SEATS];
@@ -168,8 +161,7 @@ lets_more_in_where_errors_come_side_by_side(void **state)
 	exclusive_destroy(&g);
 }
 
-static void
-lets_two_in_where_each_error_takes_its_time(void **state)
+CASE(lets_two_in_where_each_error_takes_its_time)
 {
 	struct exclusive g;
 
@@ -179,8 +171,7 @@ lets_two_in_where_each_error_takes_its_time(void **state)
 }
 
 /* Who is stuck, too, is not waited for in the place of who is not. */
-static void
-waits_for_who_reads_beside_two_that_are_stuck(void **state)
+CASE(waits_for_who_reads_beside_two_that_are_stuck)
 {
 	struct exclusive g;
 	uint64_t ticket[3];
@@ -194,23 +185,4 @@ waits_for_who_reads_beside_two_that_are_stuck(void **state)
 	exclusive_enter(&g, 0, long_time, &stuck);
 	assert_int_equal(stuck.off, there.off);
 	exclusive_destroy(&g);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(leaves_behind_who_is_stuck),
-		cmocka_unit_test(lets_another_in_beside_who_is_stuck),
-		cmocka_unit_test(tells_nobody_of_what_was_read),
-		cmocka_unit_test(knows_who_overtakes),
-		cmocka_unit_test(times_the_second_from_when_the_first_left),
-		cmocka_unit_test(times_it_from_its_own_where_both_are_served),
-		cmocka_unit_test(lets_more_in_where_errors_come_side_by_side),
-		cmocka_unit_test(lets_two_in_where_each_error_takes_its_time),
-		cmocka_unit_test(
-		    waits_for_who_reads_beside_two_that_are_stuck),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,7 @@
 /* The bits of a row: what an errno is said to be. */
 enum { MEDIUM = 1, FULL = 2, GONE = 4 };
 
-static void
-knows_what_an_errno_means(void **state)
+CASE(knows_what_an_errno_means)
 {
 	static const struct {
 		int		err, status;
@@ -64,8 +63,7 @@ knows_what_an_errno_means(void **state)
 	assert_int_equal(status_errno(47), STATUS_FILE);
 }
 
-static void
-names_the_package_of_a_library(void **state)
+CASE(names_the_package_of_a_library)
 {
 	const char *names[] = { "strlen", NULL, NULL };
 	struct library l = { .file = "libc.so.6", .package = "libc6",
@@ -88,8 +86,7 @@ names_the_package_of_a_library(void **state)
 	    "be loaded; Debian has it in libnothing7");
 }
 
-static void
-does_not_call_a_library_missing_without_descriptors(void **state)
+CASE(does_not_call_a_library_missing_without_descriptors)
 {
 	struct library l = { .file = "libnothing.so.7", .package = "none" };
 	struct rlimit was, none;
@@ -105,17 +102,4 @@ does_not_call_a_library_missing_without_descriptors(void **state)
 	assert_int_equal(f.status, STATUS_ERRNO + EMFILE);
 	assert_string_equal(f.text, "it: loading libnothing.so.7: Too many "
 	    "open files");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_what_an_errno_means),
-		cmocka_unit_test(names_the_package_of_a_library),
-		cmocka_unit_test(
-		    does_not_call_a_library_missing_without_descriptors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

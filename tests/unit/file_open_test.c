@@ -125,6 +125,8 @@ tear_down(void **state)
 	return unlink(name);
 }
 
+EACH(set_up, tear_down)
+
 static void
 be_device(void)
 {
@@ -191,8 +193,7 @@ refuses(const struct refusal *r)
 	assert_int_equal(count_open(), were);
 }
 
-static void
-says_what_the_kernel_refuses(void **state)
+CASE(says_what_the_kernel_refuses)
 {
 	static const struct refusal all[] = {
 		{ false, false, SOURCE, 0, "open", 0, EACCES, "denied" },
@@ -259,8 +260,7 @@ copes(bool device, enum role role, unsigned flags, bool look, const char *call,
 	}
 }
 
-static void
-copes_with_every_refusal(void **state)
+CASE(copes_with_every_refusal)
 {
 	static const struct { const char *call; int err; } all[] = {
 		{ "open", EACCES }, { "open", EINVAL }, { "fstat", EIO },
@@ -304,8 +304,7 @@ looks_right(uint64_t bytes, int block, const char *says)
 	assert_non_null(strstr(f.text, says));
 }
 
-static void
-is_no_disk_with_impossible_numbers(void **state)
+CASE(is_no_disk_with_impossible_numbers)
 {
 	be_device();
 	looks_right(ALL, 256, "in blocks of 256");
@@ -321,8 +320,7 @@ is_no_disk_with_impossible_numbers(void **state)
 }
 
 /* A size that suits it: an array of disks has one. */
-static void
-tells_which_requests_suit_it(void **state)
+CASE(tells_which_requests_suit_it)
 {
 	be_device();
 	for (disk.optimal = 0; disk.optimal <= MIB; disk.optimal += MIB) {
@@ -358,8 +356,7 @@ overwrites(long fs, unsigned flags, off_t size)
 	return does;
 }
 
-static void
-overwrites_directly_where_that_is_known_to_pay(void **state)
+CASE(overwrites_directly_where_that_is_known_to_pay)
 {
 	assert_true(overwrites(EXT4_SUPER_MAGIC, 0, 8 * MIB));
 	assert_true(overwrites(XFS_SUPER_MAGIC, 0, 8 * MIB));
@@ -373,8 +370,7 @@ overwrites_directly_where_that_is_known_to_pay(void **state)
 	assert_false(overwrites(EXT4_SUPER_MAGIC, 0, 8 * MIB));
 }
 
-static void
-takes_no_unit_of_sharing_that_cannot_be(void **state)
+CASE(takes_no_unit_of_sharing_that_cannot_be)
 {
 	static const struct { long says; uint32_t takes; } all[] = {
 #if LONG_MAX > INT32_MAX
@@ -407,8 +403,7 @@ aligns(unsigned says, uint32_t reads, uint32_t writes)
 	closed();
 }
 
-static void
-aligns_direct_requests_as_the_file_system_says(void **state)
+CASE(aligns_direct_requests_as_the_file_system_says)
 {
 	aligns(0, 512, 4096);
 #ifdef STATX_DIOALIGN
@@ -429,8 +424,7 @@ prepared(int64_t length)
 	return endpoint_prepare(&end, 0600, length, &f);
 }
 
-static void
-is_the_disk_that_was_looked_at(void **state)
+CASE(is_the_disk_that_was_looked_at)
 {
 	be_device();
 	opened(TARGET, 0);
@@ -462,8 +456,7 @@ is_the_disk_that_was_looked_at(void **state)
 	closed();
 }
 
-static void
-says_why_it_is_not_truncated(void **state)
+CASE(says_why_it_is_not_truncated)
 {
 	opened(TARGET, 0);
 	deny("ftruncate", 0, 0, EPERM);
@@ -485,8 +478,7 @@ locked(uint64_t from, uint64_t to)
 	return endpoint_check_range(&end, from, to, &end, 0, &f);
 }
 
-static void
-locks_what_it_writes(void **state)
+CASE(locks_what_it_writes)
 {
 	static const int fine[] = { ENOLCK, EINVAL, ENOSYS };
 	size_t i;
@@ -525,8 +517,7 @@ locks_what_it_writes(void **state)
 
 /* ---------------------------------------------------------------- requests */
 
-static void
-goes_on_after_an_interruption(void **state)
+CASE(goes_on_after_an_interruption)
 {
 	uint64_t began;
 	int i;
@@ -552,8 +543,7 @@ goes_on_after_an_interruption(void **state)
 	closed();
 }
 
-static void
-reads_through_the_page_cache_where_the_kernel_must(void **state)
+CASE(reads_through_the_page_cache_where_the_kernel_must)
 {
 	static const int unknown[] = { EOPNOTSUPP, ENOSYS };
 	size_t i;
@@ -596,8 +586,7 @@ writes(int err, int ends)
 	assert_int_equal(io.done, ends == 0 ? ALL : 0);
 }
 
-static void
-does_not_try_for_ever_what_writes_nothing(void **state)
+CASE(does_not_try_for_ever_what_writes_nothing)
 {
 	unsigned were;
 
@@ -649,8 +638,7 @@ finishes(int result, bool ends, int err)
 	assert_int_equal(io.done, ends && err == 0 ? ALL : 0);
 }
 
-static void
-leaves_to_transfer_what_passes(void **state)
+CASE(leaves_to_transfer_what_passes)
 {
 	struct io_uring_sqe { unsigned char room[64]; } sqe;
 
@@ -691,8 +679,7 @@ zeros(int err, int ends)
 	assert_int_equal(io.done, ends == 0 ? 4096 : 0);
 }
 
-static void
-does_without_zeros_where_they_are_not_known(void **state)
+CASE(does_without_zeros_where_they_are_not_known)
 {
 	static const int unknown[] = { EOPNOTSUPP, ENOSYS, ENOTTY, EINVAL };
 	static const int busy = EBUSY;
@@ -745,8 +732,7 @@ settles(int err, int ends)
 	assert_int_equal(lane_detach(&lane), ends);
 }
 
-static void
-tells_what_writing_back_met(void **state)
+CASE(tells_what_writing_back_met)
 {
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
@@ -761,8 +747,7 @@ tells_what_writing_back_met(void **state)
 
 /* ------------------------------------------------------------ extents, length */
 
-static void
-tells_of_holes(void **state)
+CASE(tells_of_holes)
 {
 	struct extent x;
 
@@ -787,8 +772,7 @@ tells_of_holes(void **state)
 	closed();
 }
 
-static void
-is_made_as_long_as_it_has_to_be(void **state)
+CASE(is_made_as_long_as_it_has_to_be)
 {
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
@@ -827,8 +811,7 @@ kept(int status, const char *says)
 		assert_non_null(strstr(f.text, says));
 }
 
-static void
-sees_that_it_is_not_the_same_any_more(void **state)
+CASE(sees_that_it_is_not_the_same_any_more)
 {
 	struct timespec t;
 
@@ -875,8 +858,7 @@ flushes(int err, int status)
 	deny_nothing();
 }
 
-static void
-says_what_was_not_flushed(void **state)
+CASE(says_what_was_not_flushed)
 {
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
@@ -903,8 +885,7 @@ asks_scsi(int sg, int status, const char *says)
 }
 
 /* The kernel sends no flush to a disk of which it believes that it has no cache. */
-static void
-asks_the_disk_itself_to_write_its_cache(void **state)
+CASE(asks_the_disk_itself_to_write_its_cache)
 {
 	be_device();
 	begin_sysfs();
@@ -928,8 +909,7 @@ asks_the_disk_itself_to_write_its_cache(void **state)
 	closed();
 }
 
-static void
-asks_the_disks_that_it_lies_on(void **state)
+CASE(asks_the_disks_that_it_lies_on)
 {
 	be_device();
 	kernel.member = SDB;
@@ -976,8 +956,7 @@ cannot_be_read_back(int status, const char *says)
 	assert_int_equal(count_open(), were);
 }
 
-static void
-says_why_it_cannot_be_read_back(void **state)
+CASE(says_why_it_cannot_be_read_back)
 {
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
@@ -1007,8 +986,7 @@ says_why_it_cannot_be_read_back(void **state)
 	closed();
 }
 
-static void
-reads_back_what_is_there(void **state)
+CASE(reads_back_what_is_there)
 {
 	be_device();
 	opened(TARGET, 0);
@@ -1040,8 +1018,7 @@ reads_back_what_is_there(void **state)
 	closed();
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	unsigned n, were = count_open();
 
@@ -1059,40 +1036,4 @@ needs_memory(void **state)
 		assert_int_equal(count_open(), were);
 	}
 	fail();
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(says_what_the_kernel_refuses),
-		UNIT(copes_with_every_refusal),
-		UNIT(is_no_disk_with_impossible_numbers),
-		UNIT(tells_which_requests_suit_it),
-		UNIT(overwrites_directly_where_that_is_known_to_pay),
-		UNIT(takes_no_unit_of_sharing_that_cannot_be),
-		UNIT(aligns_direct_requests_as_the_file_system_says),
-		UNIT(is_the_disk_that_was_looked_at),
-		UNIT(says_why_it_is_not_truncated),
-		UNIT(locks_what_it_writes),
-		UNIT(goes_on_after_an_interruption),
-		UNIT(reads_through_the_page_cache_where_the_kernel_must),
-		UNIT(does_not_try_for_ever_what_writes_nothing),
-		UNIT(leaves_to_transfer_what_passes),
-		UNIT(does_without_zeros_where_they_are_not_known),
-		UNIT(tells_what_writing_back_met),
-		UNIT(tells_of_holes),
-		UNIT(is_made_as_long_as_it_has_to_be),
-		UNIT(sees_that_it_is_not_the_same_any_more),
-		UNIT(says_what_was_not_flushed),
-		UNIT(asks_the_disk_itself_to_write_its_cache),
-		UNIT(asks_the_disks_that_it_lies_on),
-		UNIT(says_why_it_cannot_be_read_back),
-		UNIT(reads_back_what_is_there),
-		UNIT(needs_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,8 @@ tear_down(void **state)
 	return failed;
 }
 
+EACH(set_up, tear_down)
+
 static void
 begin(enum role role)
 {
@@ -79,8 +81,7 @@ request(enum op op, uint64_t off)
 	lane_transfer(&lane, &io);
 }
 
-static void
-ends_where_the_file_does(void **state)
+CASE(ends_where_the_file_does)
 {
 	begin(SOURCE);
 	errno = EIO;		/* of an earlier call */
@@ -94,8 +95,7 @@ ends_where_the_file_does(void **state)
 	finish();
 }
 
-static void
-is_no_disk(void **state)
+CASE(is_no_disk)
 {
 	struct disk d;
 
@@ -104,8 +104,7 @@ is_no_disk(void **state)
 	finish();
 }
 
-static void
-leaves_nothing_open(void **state)
+CASE(leaves_nothing_open)
 {
 	begin(SOURCE);
 	finish();
@@ -116,8 +115,7 @@ leaves_nothing_open(void **state)
 	finish();
 }
 
-static void
-sees_that_it_was_cut_off(void **state)
+CASE(sees_that_it_was_cut_off)
 {
 	begin(TARGET);
 	request(OP_WRITE, 0);
@@ -131,19 +129,4 @@ sees_that_it_was_cut_off(void **state)
 	assert_int_equal(io.done, 0);
 	assert_non_null(strstr(io.why, "1000"));
 	finish();
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(ends_where_the_file_does),
-		UNIT(is_no_disk),
-		UNIT(leaves_nothing_open),
-		UNIT(sees_that_it_was_cut_off),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

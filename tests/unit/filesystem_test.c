@@ -95,6 +95,8 @@ begin(void **state)
 	return world_begin(state);
 }
 
+EACH(begin, world_end)
+
 /* ------------------------------------------------------------------- disks */
 
 static dev_t node[2];
@@ -121,8 +123,7 @@ of(int minor_of)
 	return minor_of < 0 ? 0 : makedev(8, (unsigned)minor_of);
 }
 
-static void
-a_file_lies_on_disks(void **state)
+CASE(a_file_lies_on_disks)
 {
 	static const struct {
 		const char	*mount;
@@ -169,8 +170,7 @@ a_file_lies_on_disks(void **state)
 	assert_int_equal(disks("0:99 / / rw - btrfs /dev/sda rw"), ENODEV);
 }
 
-static void
-a_file_may_lie_anywhere(void **state)
+CASE(a_file_may_lie_anywhere)
 {
 	static const char mount[] = "0:99 / / rw - other /dev/sda rw";
 	struct located l = { AT_FDCWD, "", SDB, 0 };
@@ -232,8 +232,7 @@ put(const char *path)
 	assert_int_equal(link(world_path("/merged/file", here), there), 0);
 }
 
-static void
-a_layer_has_the_file(void **state)
+CASE(a_layer_has_the_file)
 {
 	static const char both[] = "rw,lowerdir=/low,upperdir=/up,workdir=/w";
 
@@ -261,8 +260,7 @@ a_layer_has_the_file(void **state)
 	assert_false(merged(both));
 }
 
-static void
-a_layer_may_not_be_seen(void **state)
+CASE(a_layer_may_not_be_seen)
 {
 	static const char both[] = "rw,lowerdir=/low,upperdir=/up";
 
@@ -295,18 +293,4 @@ a_layer_may_not_be_seen(void **state)
 	has("/up/file/.keep", "%s", "");	/* a directory by now */
 	assert_true(merged(both));
 	assert_string_equal(found, "/low/file");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define IN_WORLD(f)	cmocka_unit_test_setup_teardown(f, begin, world_end)
-		IN_WORLD(a_file_lies_on_disks),
-		IN_WORLD(a_file_may_lie_anywhere),
-		IN_WORLD(a_layer_has_the_file),
-		IN_WORLD(a_layer_may_not_be_seen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,8 +24,7 @@ judge(unsigned magic, uint64_t length, uint64_t omitted)
 	return fit_judge(&p);
 }
 
-static void
-counts_blocks_of_the_file_system(void **state)
+CASE(counts_blocks_of_the_file_system)
 {
 	static const struct { uint32_t fragment, block; } rows[] = {
 		{ 1024, 4096 }, { 0, 1024 } };
@@ -45,8 +44,7 @@ counts_blocks_of_the_file_system(void **state)
 }
 
 /* What is left out is not written; what may be compressed may need less. */
-static void
-counts_what_will_be_written(void **state)
+CASE(counts_what_will_be_written)
 {
 	struct fit fit;
 
@@ -63,8 +61,7 @@ counts_what_will_be_written(void **state)
 }
 
 /* 4 GiB - 1, also if most of it is not written. */
-static void
-knows_the_longest_file_of_fat(void **state)
+CASE(knows_the_longest_file_of_fat)
 {
 	const uint64_t longest = UINT32_MAX;
 	struct fit fit;
@@ -74,16 +71,4 @@ knows_the_longest_file_of_fat(void **state)
 	assert_int_equal(fit.is, FITS_NO_FILE);
 	assert_int_equal(fit.need, longest + 1);
 	assert_int_equal(fit.room, longest);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_blocks_of_the_file_system),
-		cmocka_unit_test(counts_what_will_be_written),
-		cmocka_unit_test(knows_the_longest_file_of_fat),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,8 +34,9 @@ end_all(void **state)
 	return 0;
 }
 
-static void
-does_not_count_what_came_before(void **state)
+EACH(begin_two, end_all)
+
+CASE(does_not_count_what_came_before)
 {
 	double answered = clock_seconds();
 
@@ -43,22 +44,8 @@ does_not_count_what_came_before(void **state)
 	assert_true(flight_end(&flight, second) <= clock_seconds() - answered);
 }
 
-static void
-counts_what_came_after(void **state)
+CASE(counts_what_came_after)
 {
 	assert_true(flight_end(&flight, second) >= MOMENT / 1e6);
 	assert_true(flight_end(&flight, first) >= MOMENT / 1e6);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-		    does_not_count_what_came_before, begin_two, end_all),
-		cmocka_unit_test_setup_teardown(counts_what_came_after,
-		    begin_two, end_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

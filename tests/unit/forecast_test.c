@@ -22,8 +22,7 @@ meet(struct forecast *f, uint64_t off, uint64_t length)
 	return asked;
 }
 
-static void
-one_of_four_heads(void **state)
+CASE(one_of_four_heads)
 {
 	struct forecast f = { .length = 0 };
 	struct run next;
@@ -39,8 +38,7 @@ one_of_four_heads(void **state)
 }
 
 /* Behind one that was cut short the tracks are shorter, and so all is. */
-static void
-the_next_zone(void **state)
+CASE(the_next_zone)
 {
 	struct forecast f = { .length = 0 };
 	struct run next;
@@ -55,8 +53,7 @@ the_next_zone(void **state)
 	assert_int_equal(next.end, (5500 + 5 * 62) * MIB);
 }
 
-static void
-not_alike(void **state)
+CASE(not_alike)
 {
 	struct forecast f = { .length = 0 };
 	struct run next;
@@ -69,8 +66,7 @@ not_alike(void **state)
 }
 
 /* What a jump came over at once is perhaps a single block. */
-static void
-never_sure(void **state)
+CASE(never_sure)
 {
 	struct forecast f = { .length = 0 };
 	struct run run = { 0, 4 * MIB, false };
@@ -81,8 +77,7 @@ never_sure(void **state)
 }
 
 /* ... and counts for nothing before those that are sure, either. */
-static void
-sure_late(void **state)
+CASE(sure_late)
 {
 	struct forecast f = { .length = 0 };
 	struct run run = { 100 * MIB, 104 * MIB, false };
@@ -101,8 +96,7 @@ sure_late(void **state)
 }
 
 /* A run is met that was not foretold, again and again. */
-static void
-gives_up(void **state)
+CASE(gives_up)
 {
 	struct forecast f = { .length = 0 };
 	unsigned i;
@@ -115,8 +109,7 @@ gives_up(void **state)
 }
 
 /* A run is found between two that were taken for neighbours. */
-static void
-half_the_way(void **state)
+CASE(half_the_way)
 {
 	struct forecast f = { .length = 0 };
 	struct run next;
@@ -130,8 +123,7 @@ half_the_way(void **state)
 }
 
 /* More heads than a disk has. */
-static void
-too_far(void **state)
+CASE(too_far)
 {
 	struct forecast f = { .length = 0 };
 	struct run next;
@@ -143,8 +135,7 @@ too_far(void **state)
 }
 
 /* A scratch, whose tracks are alike as well. */
-static void
-too_short(void **state)
+CASE(too_short)
 {
 	struct forecast f = { .length = 0 };
 	unsigned i;
@@ -152,22 +143,4 @@ too_short(void **state)
 	for (i = 0; i < 10; i++)
 		assert_false(forecast_met(&f, &(struct run){ i * MIB, i * MIB +
 		    MIB / 32, true }));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_of_four_heads),
-		cmocka_unit_test(the_next_zone),
-		cmocka_unit_test(not_alike),
-		cmocka_unit_test(never_sure),
-		cmocka_unit_test(sure_late),
-		cmocka_unit_test(gives_up),
-		cmocka_unit_test(half_the_way),
-		cmocka_unit_test(too_far),
-		cmocka_unit_test(too_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

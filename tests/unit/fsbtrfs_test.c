@@ -395,6 +395,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, image_end)
+
 /* -------------------------------------------------------- what is free */
 
 enum got { FINE, COARSE, NOTHING };	/* within chunks; between them */
@@ -449,8 +451,7 @@ try(const struct spoilt *s, size_t n)
 
 #define TRY(s) try(s, COUNT(s))
 
-static void
-reads_it(void **state)
+CASE(reads_it)
 {
 	assert_true(says(0, FS_CLEAN, FINE));
 	assert_string_equal(map.type, "btrfs");
@@ -468,8 +469,7 @@ reads_it(void **state)
 	assert_true(says(0, FS_DAMAGED, NOTHING));
 }
 
-static void
-knows_a_superblock(void **state)
+CASE(knows_a_superblock)
 {
 	unsigned char *s = super();
 	const struct spoilt no[] = {
@@ -500,8 +500,7 @@ knows_a_superblock(void **state)
 	assert_string_equal(map.type, "");
 }
 
-static void
-judges_it(void **state)
+CASE(judges_it)
 {
 	unsigned char *s = super();
 	const struct spoilt is[] = {
@@ -524,8 +523,7 @@ judges_it(void **state)
 }
 
 /* For a guess only: where its copy counts. */
-static void
-takes_a_copy(void **state)
+CASE(takes_a_copy)
 {
 	src.length = SUPER_2 + SUPER;
 	memcpy(second, super(), SUPER);
@@ -539,8 +537,7 @@ takes_a_copy(void **state)
 
 /* --------------------------------------------------------------- chunks */
 
-static void
-doubts_chunks(void **state)
+CASE(doubts_chunks)
 {
 	unsigned char *s = super(), *sys = value(CHUNKS_1, 1);
 	unsigned char *data = value(CHUNKS_2, 0);
@@ -588,8 +585,7 @@ doubts_chunks(void **state)
 }
 
 /* What lies on another device leaves room on this one. */
-static void
-knows_its_device(void **state)
+CASE(knows_its_device)
 {
 	static const struct fs_extent want[] = {
 		{ SYS_AT + SYS_LEN, META_AT - SYS_AT - SYS_LEN },
@@ -607,8 +603,7 @@ knows_its_device(void **state)
 }
 
 /* How its bytes are spread; only of copies it is known where each is. */
-static void
-knows_profiles(void **state)
+CASE(knows_profiles)
 {
 	static const struct {
 		unsigned type, sub, parts;
@@ -648,8 +643,7 @@ knows_profiles(void **state)
 }
 
 /* A chunk in the first MiB, and one whose stripes do not come out even. */
-static void
-places_chunks(void **state)
+CASE(places_chunks)
 {
 	struct fs_extent want[] = { { MIB, META_AT - MIB }, coarse[1],
 		coarse[2] };
@@ -672,8 +666,7 @@ places_chunks(void **state)
 }
 
 /* More than anybody has are not kept. */
-static void
-limits_chunks(void **state)
+CASE(limits_chunks)
 {
 	unsigned char *p;
 	unsigned i;
@@ -705,8 +698,7 @@ limits_chunks(void **state)
 
 /* -------------------------------------------------------------- extents */
 
-static void
-doubts_extents(void **state)
+CASE(doubts_extents)
 {
 	unsigned char *s = super(), *root = value(ROOTS_1, 1);
 	const struct spoilt no[] = {
@@ -762,8 +754,7 @@ doubts_extents(void **state)
 }
 
 /* Chunks of which the tree of devices has others, fewer or more. */
-static void
-compares_devices(void **state)
+CASE(compares_devices)
 {
 	const struct spoilt no[] = {
 		{ head(DEVICES, 0), 8, 2, FS_DAMAGED, NOTHING },
@@ -791,8 +782,7 @@ compares_devices(void **state)
 }
 
 /* A node that is full is none that is too full. */
-static void
-follows_a_full_node(void **state)
+CASE(follows_a_full_node)
 {
 	unsigned i, most = (NODE - N_HEAD) / LINK;
 
@@ -805,8 +795,7 @@ follows_a_full_node(void **state)
 }
 
 /* More copies than there can be. */
-static void
-counts_copies(void **state)
+CASE(counts_copies)
 {
 	const struct fs_extent *e;
 	unsigned char *p;
@@ -839,8 +828,7 @@ counts_copies(void **state)
 
 /* ---------------------------------------------------------------- names */
 
-static void
-names_files(void **state)
+CASE(names_files)
 {
 	assert_true(hits(DATA_AT, 4 * KIB, "", false));
 	assert_true(hits(DATA_AT + 4 * KIB, 1, "/dir/first", false));
@@ -854,8 +842,7 @@ names_files(void **state)
 	assert_true(hits(DATA_AT + DATA_LEN, 1, "", false));
 }
 
-static void
-names_what_is_spoilt(void **state)
+CASE(names_what_is_spoilt)
 {
 	const uint64_t at = DATA_AT + 4 * KIB, in = DATA_AT + 50 * KIB;
 	unsigned char *sub = value(ROOTS_2, 1), *file = value(FILES_1, 2);
@@ -935,8 +922,7 @@ names_what_is_spoilt(void **state)
 }
 
 /* What is looked up by its number may be the first item of a leaf. */
-static void
-finds_what_begins_a_leaf(void **state)
+CASE(finds_what_begins_a_leaf)
 {
 	unsigned char *p;
 
@@ -962,8 +948,7 @@ finds_what_begins_a_leaf(void **state)
 }
 
 /* What is spread over stripes is not read, nor taken for a file's. */
-static void
-leaves_stripes(void **state)
+CASE(leaves_stripes)
 {
 	unsigned char *p = value(CHUNKS_1, 2);
 
@@ -982,8 +967,7 @@ leaves_stripes(void **state)
 }
 
 /* A thousand names are told, and of so many trees those of the first. */
-static void
-names_only_so_many(void **state)
+CASE(names_only_so_many)
 {
 	unsigned i;
 
@@ -1015,8 +999,7 @@ names_only_so_many(void **state)
 	assert_true(hits(DATA_AT + 50 * KIB, 1, "<256>/inner", true));
 }
 
-static void
-names_until_time_is_up(void **state)
+CASE(names_until_time_is_up)
 {
 	image.lost = META_AT + (FILES - META);
 	image.lost_2 = META_2 + (FILES - META);
@@ -1028,45 +1011,12 @@ names_until_time_is_up(void **state)
 	assert_int_equal(image.reads, 0);
 }
 
-static void
-fails_anywhere(void **state)
+CASE(fails_anywhere)
 {
 	image_fails(DATA_AT, DATA_LEN);
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	image_needs_memory(DATA_AT, DATA_LEN, FS_META);
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(reads_it),
-		TEST(knows_a_superblock),
-		TEST(judges_it),
-		TEST(takes_a_copy),
-		TEST(doubts_chunks),
-		TEST(knows_its_device),
-		TEST(knows_profiles),
-		TEST(places_chunks),
-		TEST(limits_chunks),
-		TEST(doubts_extents),
-		TEST(compares_devices),
-		TEST(follows_a_full_node),
-		TEST(counts_copies),
-		TEST(names_files),
-		TEST(names_what_is_spoilt),
-		TEST(finds_what_begins_a_leaf),
-		TEST(leaves_stripes),
-		TEST(names_only_so_many),
-		TEST(names_until_time_is_up),
-		TEST(fails_anywhere),
-		TEST(needs_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

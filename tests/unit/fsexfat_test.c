@@ -166,6 +166,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, image_end)
+
 /* -------------------------------------------------------- what is free */
 
 enum { ALL = CLUSTERS - 13 };
@@ -186,8 +188,7 @@ try(const struct image_spoilt *s, size_t n)
 	set_up(NULL);
 }
 
-static void
-reads_it(void **state)
+CASE(reads_it)
 {
 	static const unsigned how[] = { 0, FS_META, FS_DEEP, FS_ORDER,
 		FS_ORDER | FS_DEEP };
@@ -207,8 +208,7 @@ reads_it(void **state)
 	    0);
 }
 
-static void
-knows_a_boot_sector(void **state)
+CASE(knows_a_boot_sector)
 {
 	const struct image_spoilt no[] = {
 		{ disk + 3, 1, 'X', FS_DAMAGED, 0 },
@@ -236,8 +236,7 @@ knows_a_boot_sector(void **state)
 	assert_false(hits(place(PLAIN), 1, "", false) || names.known);
 }
 
-static void
-judges_it(void **state)
+CASE(judges_it)
 {
 	const struct image_spoilt is[] = {
 		{ disk + B_FLAGS, 2, 1, FS_CLEAN, ALL },
@@ -271,8 +270,7 @@ judges_it(void **state)
 }
 
 /* More clusters than anybody has are not looked at. */
-static void
-limits_clusters(void **state)
+CASE(limits_clusters)
 {
 	unsealed(NULL);
 	put(disk + B_CLUSTERS, 4, 70 << 20);
@@ -288,8 +286,7 @@ limits_clusters(void **state)
 
 /* ---------------------------------------------------------- its bitmap */
 
-static void
-doubts_its_bitmap(void **state)
+CASE(doubts_its_bitmap)
 {
 	unsigned char *p = disk + place(ROOT) + 32, *fat = disk + FAT * SECTOR;
 	const struct image_spoilt is[] = {
@@ -335,8 +332,7 @@ doubts_its_bitmap(void **state)
 }
 
 /* A table of capital letters is no file, and no less in use. */
-static void
-knows_its_upcase_table(void **state)
+CASE(knows_its_upcase_table)
 {
 	unsigned char *p = disk + place(ROOT) + 14 * ENTRY;
 	unsigned used;
@@ -358,8 +354,7 @@ knows_its_upcase_table(void **state)
 }
 
 /* Nor does a directory that cannot be read leave anything free. */
-static void
-needs_all_dirs(void **state)
+CASE(needs_all_dirs)
 {
 	static const unsigned of[] = { DIR, WIDE + 1 };
 	size_t i;
@@ -376,8 +371,7 @@ needs_all_dirs(void **state)
 }
 
 /* What one sector of it is of counts as used, and not all of a cluster's. */
-static void
-loses_a_sector(void **state)
+CASE(loses_a_sector)
 {
 	unsigned char *p = disk + place(4);
 
@@ -400,8 +394,7 @@ loses_a_sector(void **state)
 }
 
 /* Its last byte stands for fewer clusters than it has bits. */
-static void
-ends_within_a_byte(void **state)
+CASE(ends_within_a_byte)
 {
 	unsigned n;
 
@@ -415,8 +408,7 @@ ends_within_a_byte(void **state)
 }
 
 /* Clusters that are larger than what is read at once. */
-static void
-reads_large_clusters(void **state)
+CASE(reads_large_clusters)
 {
 	enum { LARGE = 1 << 20, FEW = 100 };
 	static unsigned char large[32];
@@ -444,8 +436,7 @@ reads_large_clusters(void **state)
 
 /* -------------------------------------------------------------- directories */
 
-static void
-walks_dirs(void **state)
+CASE(walks_dirs)
 {
 	unsigned char *p = disk + place(ROOT) + 8 * ENTRY;
 
@@ -482,8 +473,7 @@ walks_dirs(void **state)
 }
 
 /* A directory with more directories than are kept. */
-static void
-limits_dirs(void **state)
+CASE(limits_dirs)
 {
 	static unsigned char part[SECTOR];
 	unsigned char *p = part;
@@ -515,8 +505,7 @@ limits_dirs(void **state)
 
 #define AT(c)	place(c), 1
 
-static void
-names_files(void **state)
+CASE(names_files)
 {
 	assert_true(hits(AT(ROOT), "/", false));
 	assert_true(hits(AT(PLAIN), "/plain", false));
@@ -532,8 +521,7 @@ names_files(void **state)
 	assert_true(hits(AT(BITS), "", false));
 }
 
-static void
-names_what_is_spoilt(void **state)
+CASE(names_what_is_spoilt)
 {
 	unsigned char *p = disk + place(ROOT) + 64, *dir = disk + place(DIR);
 	unsigned char *wide = p + 9 * ENTRY;
@@ -579,40 +567,12 @@ names_what_is_spoilt(void **state)
 	assert_int_equal(image_read(0), FS_DIRTY);
 }
 
-static void
-fails_anywhere(void **state)
+CASE(fails_anywhere)
 {
 	image_fails(place(2), END - place(2));
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	image_needs_memory(place(2), END - place(2), FS_DEEP);
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(reads_it),
-		TEST(knows_a_boot_sector),
-		TEST(judges_it),
-		TEST(limits_clusters),
-		TEST(doubts_its_bitmap),
-		TEST(knows_its_upcase_table),
-		TEST(needs_all_dirs),
-		TEST(loses_a_sector),
-		TEST(ends_within_a_byte),
-		TEST(reads_large_clusters),
-		TEST(walks_dirs),
-		TEST(limits_dirs),
-		TEST(names_files),
-		TEST(names_what_is_spoilt),
-		TEST(fails_anywhere),
-		TEST(needs_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

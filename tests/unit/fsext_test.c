@@ -265,6 +265,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, image_end)
+
 /* One journal, as ext3 has it. */
 static void
 add_journal(void)
@@ -340,8 +342,7 @@ try(const struct spoilt *s, size_t n)
 	set_up(NULL);
 }
 
-static void
-reads_it(void **state)
+CASE(reads_it)
 {
 	assert_int_equal(image_read(0), FS_CLEAN);
 	assert_true(leaves(FREE_1, FREE_2));
@@ -357,8 +358,7 @@ reads_it(void **state)
 	assert_true(leaves(FREE_1, FREE_2));
 }
 
-static void
-knows_a_superblock(void **state)
+CASE(knows_a_superblock)
 {
 	unsigned char *s = super();
 	const struct spoilt no[] = {
@@ -416,8 +416,7 @@ knows_a_superblock(void **state)
 	assert_int_equal(image_read(0), FS_DAMAGED);
 }
 
-static void
-judges_it(void **state)
+CASE(judges_it)
 {
 	unsigned char *s = super();
 	const struct spoilt is[] = {
@@ -437,8 +436,7 @@ judges_it(void **state)
 }
 
 /* A group that contradicts itself counts as used. */
-static void
-doubts_a_group(void **state)
+CASE(doubts_a_group)
 {
 	unsigned char *d = desc(1);
 	const struct spoilt is[] = {
@@ -470,8 +468,7 @@ doubts_a_group(void **state)
 }
 
 /* The meaning of features that the made one does not have. */
-static void
-knows_features(void **state)
+CASE(knows_features)
 {
 	unsigned n;
 
@@ -499,8 +496,7 @@ knows_features(void **state)
 }
 
 /* The third group has a backup of the superblock, or has none. */
-static void
-knows_backups(void **state)
+CASE(knows_backups)
 {
 	unsigned sparse;
 
@@ -515,8 +511,7 @@ knows_backups(void **state)
 }
 
 /* Bitmaps that follow each other are read together, as many as fit. */
-static void
-reads_large_blocks(void **state)
+CASE(reads_large_blocks)
 {
 	enum { LARGE = 64 * BLOCK, GROUPS = 5, FREE = GROUP - 32 };
 	unsigned char *s = super(), *d;
@@ -543,8 +538,7 @@ reads_large_blocks(void **state)
 }
 
 /* Of groups of 8192 blocks a guess finds the backup, too. */
-static void
-takes_a_backup(void **state)
+CASE(takes_a_backup)
 {
 	static unsigned char second[8 * BLOCK];
 	const unsigned at = 8193;
@@ -589,8 +583,7 @@ takes_a_backup(void **state)
 
 /* -------------------------------------------------------------- journal */
 
-static void
-judges_a_journal(void **state)
+CASE(judges_a_journal)
 {
 	unsigned char *p = inode(JOURNAL) + EXT_I_BLOCK, *i;
 	unsigned k;
@@ -650,8 +643,7 @@ judges_a_journal(void **state)
 /* ------------------------------------------------------------- metadata */
 
 /* What leads to files, and all of directories; not what files contain. */
-static void
-notes_metadata(void **state)
+CASE(notes_metadata)
 {
 	static const unsigned lead[] = { 1, DESCS, BITMAP, B_ROOT, B_DIR,
 		B_LIST, B_BESIDE, B_DOUBLE, B_DOUBLE + 1, B_NODE, B_NODE_2,
@@ -676,8 +668,7 @@ notes_metadata(void **state)
 
 /* ---------------------------------------------------------------- names */
 
-static void
-names_files(void **state)
+CASE(names_files)
 {
 	static const struct { unsigned at; const char *name; } is[] = {
 		{ B_ROOT, "/" }, { B_DIR, "/dir" }, { B_PLAIN, "/plain" },
@@ -703,8 +694,7 @@ names_files(void **state)
 	assert_true(hits((uint64_t)(inode(DIR) - disk), 1, "/dir", false));
 }
 
-static void
-names_what_is_spoilt(void **state)
+CASE(names_what_is_spoilt)
 {
 	unsigned char *dir = block(B_DIR), *deep = inode(DEEP) + EXT_I_BLOCK;
 	unsigned char *tree = inode(TREE) + EXT_I_BLOCK;
@@ -749,8 +739,7 @@ names_what_is_spoilt(void **state)
 }
 
 /* A directory in itself has no end, but a path has. */
-static void
-names_what_is_in_itself(void **state)
+CASE(names_what_is_in_itself)
 {
 	unsigned char *dir = block(B_DIR);
 	unsigned at = 24;
@@ -771,8 +760,7 @@ names_what_is_in_itself(void **state)
 	    "/loop/inner");
 }
 
-static void
-names_until_time_is_up(void **state)
+CASE(names_until_time_is_up)
 {
 	set_up(NULL);
 	image.lost = TABLE * BLOCK + (DIR - 1) * INODE;
@@ -785,8 +773,7 @@ names_until_time_is_up(void **state)
 }
 
 /* Without descriptors nothing is known. */
-static void
-names_without_groups(void **state)
+CASE(names_without_groups)
 {
 	image.lost = DESCS * BLOCK;
 	image.lost_2 = (SECOND + 1) * BLOCK;
@@ -798,8 +785,7 @@ names_without_groups(void **state)
 }
 
 /* More inodes than anybody has are not looked at. */
-static void
-names_only_so_many(void **state)
+CASE(names_only_so_many)
 {
 	put(super() + S_BLOCKS, 4, 1 << 24);
 	put(super() + S_INODES, 4, 8192);
@@ -807,43 +793,13 @@ names_only_so_many(void **state)
 	assert_true(hits(AT(B_INNER), "", true));
 }
 
-static void
-fails_anywhere(void **state)
+CASE(fails_anywhere)
 {
 	add_journal();
 	image_fails(B_ROOT * BLOCK, sizeof(disk) - B_ROOT * BLOCK);
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	image_needs_memory(B_ROOT * BLOCK, sizeof(disk), FS_META | FS_DEEP);
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(reads_it),
-		TEST(knows_a_superblock),
-		TEST(judges_it),
-		TEST(doubts_a_group),
-		TEST(knows_features),
-		TEST(knows_backups),
-		TEST(reads_large_blocks),
-		TEST(takes_a_backup),
-		TEST(judges_a_journal),
-		TEST(notes_metadata),
-		TEST(names_files),
-		TEST(names_what_is_spoilt),
-		TEST(names_what_is_in_itself),
-		TEST(names_until_time_is_up),
-		TEST(names_without_groups),
-		TEST(names_only_so_many),
-		TEST(fails_anywhere),
-		TEST(needs_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

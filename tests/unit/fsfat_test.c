@@ -173,6 +173,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, image_end)
+
 /* -------------------------------------------------------- what is free */
 
 /* Nothing that is in use may ever be free. */
@@ -224,8 +226,7 @@ try(unsigned of, const struct spoilt *s, size_t n)
 	make(of);
 }
 
-static void
-reads_it(void **state)
+CASE(reads_it)
 {
 	static const unsigned kinds[] = { 12, 16, 32 };
 	size_t i;
@@ -258,8 +259,7 @@ reads_it(void **state)
 	assert_string_equal(map.label, "");
 }
 
-static void
-knows_a_boot_sector(void **state)
+CASE(knows_a_boot_sector)
 {
 	static const struct spoilt no[] = {
 		{ B_SECTOR, 2, 0, FS_DAMAGED },
@@ -307,8 +307,7 @@ knows_a_boot_sector(void **state)
 	assert_false(names.known);
 }
 
-static void
-judges_it(void **state)
+CASE(judges_it)
 {
 	static const struct spoilt is[] = {
 		{ B_STATE, 1, 1, FS_DIRTY }, { B_STATE, 1, 2, FS_DIRTY },
@@ -334,8 +333,7 @@ judges_it(void **state)
 }
 
 /* What a file or directory has, and a table calls free. */
-static void
-asks_dirs(void **state)
+CASE(asks_dirs)
 {
 	static const unsigned of[] = { PLAIN, 4, LONG, DIR, INNER, LOWER };
 	size_t i;
@@ -359,8 +357,7 @@ asks_dirs(void **state)
 }
 
 /* Only two names that begin with a dot are no files. */
-static void
-knows_its_dots(void **state)
+CASE(knows_its_dots)
 {
 	static const char *const dotted[] = { ".X         ", "..X        ",
 		"...        " };
@@ -380,8 +377,7 @@ knows_its_dots(void **state)
 }
 
 /* A directory that cannot be read may have what a table calls free. */
-static void
-needs_all_dirs(void **state)
+CASE(needs_all_dirs)
 {
 	static const unsigned kinds[] = { 12, 16, 32 };
 	size_t i;
@@ -405,8 +401,7 @@ needs_all_dirs(void **state)
 }
 
 /* One of two tables counts, or there is one only. */
-static void
-knows_its_tables(void **state)
+CASE(knows_its_tables)
 {
 	unsigned i;
 
@@ -447,8 +442,7 @@ knows_its_tables(void **state)
 }
 
 /* What a guess takes of the second, where the first cannot be read. */
-static void
-reads_another_table(void **state)
+CASE(reads_another_table)
 {
 	image.lost = SECTOR;
 	assert_int_equal(image_read(FS_ORDER), FS_DAMAGED);
@@ -463,8 +457,7 @@ reads_another_table(void **state)
 }
 
 /* For a guess only: where a copy of the boot sector counts. */
-static void
-takes_a_copy(void **state)
+CASE(takes_a_copy)
 {
 	make(32);
 	image.lost = 0;
@@ -494,8 +487,7 @@ takes_a_copy(void **state)
 }
 
 /* Directories that are not what they seem. */
-static void
-walks_dirs(void **state)
+CASE(walks_dirs)
 {
 	make(12);
 	set_both(DIR, DIR);			/* without an end */
@@ -526,8 +518,7 @@ walks_dirs(void **state)
 
 #define AT(c)	place(c), 1
 
-static void
-names_files(void **state)
+CASE(names_files)
 {
 	static const unsigned kinds[] = { 12, 16, 32 };
 	size_t i;
@@ -546,8 +537,7 @@ names_files(void **state)
 	}
 }
 
-static void
-names_what_is_spoilt(void **state)
+CASE(names_what_is_spoilt)
 {
 	unsigned char *p = root();
 	const struct misnamed no[] = {
@@ -602,8 +592,7 @@ names_what_is_spoilt(void **state)
 }
 
 /* Names that are listed have an end, and so have paths and directories. */
-static void
-names_only_so_many(void **state)
+CASE(names_only_so_many)
 {
 	unsigned char *p = disk + place(20);
 	unsigned i, k;
@@ -622,8 +611,7 @@ names_only_so_many(void **state)
 }
 
 /* Of directories in each other the path is told as far as there is room. */
-static void
-names_deep_ones(void **state)
+CASE(names_deep_ones)
 {
 	unsigned char *p;
 	unsigned i, k, n;
@@ -647,8 +635,7 @@ names_deep_ones(void **state)
 }
 
 /* An entry of 12 bits lies in two sectors. */
-static void
-follows_across(void **state)
+CASE(follows_across)
 {
 	make(12);
 	put(disk + B_SECTORS, 2, first + 400);
@@ -664,8 +651,7 @@ follows_across(void **state)
 }
 
 /* Of a large table as much is kept as there is room. */
-static void
-follows_far(void **state)
+CASE(follows_far)
 {
 	enum { FAR = 3145728 };			/* its number, 12 MiB behind */
 	static unsigned char end[2 * SECTOR];
@@ -697,8 +683,7 @@ follows_far(void **state)
 }
 
 /* A directory with more directories than are kept, or more of their names. */
-static void
-limits_dirs(void **state)
+CASE(limits_dirs)
 {
 	static unsigned char part[21 * 16 * 32], *p;
 	unsigned i, k, wide;
@@ -739,8 +724,7 @@ limits_dirs(void **state)
 }
 
 /* One with more directories than are kept is not said to be wrong. */
-static void
-does_not_blame_many(void **state)
+CASE(does_not_blame_many)
 {
 	static unsigned char part[SECTOR];
 	unsigned i;
@@ -762,8 +746,7 @@ does_not_blame_many(void **state)
 }
 
 /* More clusters than anybody has are not looked at. */
-static void
-limits_clusters(void **state)
+CASE(limits_clusters)
 {
 	make(32);
 	put(disk + B_SECTORS_BIG, 4, 0x0a000000);
@@ -771,8 +754,7 @@ limits_clusters(void **state)
 	assert_true(hits(AT(GONE), "", true));
 }
 
-static void
-names_until_time_is_up(void **state)
+CASE(names_until_time_is_up)
 {
 	image.lost = place(DIR);
 	assert_true(hits(AT(INNER), "", true));
@@ -788,8 +770,7 @@ names_until_time_is_up(void **state)
 	assert_int_equal(image.reads, 0);
 }
 
-static void
-fails_anywhere(void **state)
+CASE(fails_anywhere)
 {
 	static const unsigned kinds[] = { 12, 32 };
 	size_t i;
@@ -800,40 +781,7 @@ fails_anywhere(void **state)
 	}
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	image_needs_memory(place(2), src.length - place(2), FS_DEEP);
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(reads_it),
-		TEST(knows_a_boot_sector),
-		TEST(judges_it),
-		TEST(asks_dirs),
-		TEST(knows_its_dots),
-		TEST(needs_all_dirs),
-		TEST(knows_its_tables),
-		TEST(reads_another_table),
-		TEST(takes_a_copy),
-		TEST(walks_dirs),
-		TEST(names_files),
-		TEST(names_what_is_spoilt),
-		TEST(names_only_so_many),
-		TEST(names_deep_ones),
-		TEST(follows_across),
-		TEST(follows_far),
-		TEST(limits_dirs),
-		TEST(does_not_blame_many),
-		TEST(limits_clusters),
-		TEST(names_until_time_is_up),
-		TEST(fails_anywhere),
-		TEST(needs_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,8 +31,9 @@ set_up(void **state)
 	return 0;
 }
 
-static void
-knows_its_name(void **state)
+EACH(set_up, image_end)
+
+CASE(knows_its_name)
 {
 	uint32_t stamp;
 
@@ -59,8 +60,7 @@ knows_its_name(void **state)
 	assert_int_equal(map.payload, 4096);
 }
 
-static void
-knows_no_other(void **state)
+CASE(knows_no_other)
 {
 	static const struct { size_t at; int bytes; uint64_t v; } wrong[] = {
 		{ 6, 2, 0 }, { 6, 2, 3 }, { 8, 8, SIZE }, { 8, 8, UINT64_MAX },
@@ -82,15 +82,4 @@ knows_no_other(void **state)
 	src.length = 4095;
 	assert_int_not_equal(image_read(0), FS_CLEAN);
 	assert_string_equal(map.container, "");
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(knows_its_name),
-		TEST(knows_no_other),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,13 +108,14 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, image_end)
+
 static const struct fs_extent between[] = {
 	{ START + 5 * EXTENT, 5 * EXTENT }, { START + 14 * EXTENT, 6 * EXTENT },
 	{ START + 23 * EXTENT, 9 * EXTENT },
 };
 
-static void
-finds_where_they_lie(void **state)
+CASE(finds_where_they_lie)
 {
 	const struct fs_volume *v;
 
@@ -137,8 +138,7 @@ finds_where_they_lie(void **state)
 }
 
 /* The text goes round in its area. */
-static void
-reads_a_ring(void **state)
+CASE(reads_a_ring)
 {
 	uint32_t was;
 
@@ -157,8 +157,7 @@ reads_a_ring(void **state)
 }
 
 /* What is copied whole, and why; the free extents are free nevertheless. */
-static void
-says_why(void **state)
+CASE(says_why)
 {
 	static const struct { const char *text, *reason; } others[] = {
 		{ ROOT LV("snap0", SEEN, "1\n" SEGMENT("1", "0", "8",
@@ -202,8 +201,7 @@ says_why(void **state)
 }
 
 /* With these nothing of it is believed. */
-static void
-believes_no_text(void **state)
+CASE(believes_no_text)
 {
 	static const char *const texts[] = {
 		LV("root", SEEN, "1\n" SEGMENT("1", "0", "8",
@@ -260,8 +258,7 @@ believes_no_text(void **state)
 }
 
 /* Headers, and copies that differ. */
-static void
-believes_no_header(void **state)
+CASE(believes_no_header)
 {
 	static const struct { unsigned at; int bytes; uint64_t v; } wrong[] = {
 		{ SECTOR + 8, 8, 2 }, { SECTOR + 20, 4, 500 },
@@ -304,25 +301,9 @@ believes_no_header(void **state)
 	assert_int_equal(map.volumes, 0);
 }
 
-static void
-fails_safely(void **state)
+CASE(fails_safely)
 {
 	image_fails(0, SIZE);
 	image_lacks_memory(0);
 	assert_int_equal(map.volumes, 2);
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(finds_where_they_lie),
-		TEST(reads_a_ring),
-		TEST(says_why),
-		TEST(believes_no_text),
-		TEST(believes_no_header),
-		TEST(fails_safely),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
  * ranges with zeros; -n: the names of the files with unreadable bytes, in its
  * order, after "all", "more", or "unknown"; it needs -t.
  */
+#define UNIT_MAIN
 #include "test.h"
 
 #include <err.h>
@@ -176,8 +177,7 @@ begin(struct lists *l, uint64_t length)
 	l->io = (struct fs_io){ .src = &l->src, .map = &l->map };
 }
 
-static void
-subtracts(void **state)
+CASE(subtracts)
 {
 	struct lists l;
 
@@ -205,8 +205,7 @@ subtracts(void **state)
 }
 
 /* Bits are as those of a walk one by one. */
-static void
-counts_bits(void **state)
+CASE(counts_bits)
 {
 	unsigned char bits[64];
 	struct lists l;
@@ -230,8 +229,7 @@ counts_bits(void **state)
 }
 
 /* Far more than there is room for: what is left out of either is safe. */
-static void
-bounded(void **state)
+CASE(bounded)
 {
 	const uint64_t n = 5 << 20, step = 16384;
 	struct lists l;
@@ -256,8 +254,7 @@ bounded(void **state)
 }
 
 /* As long as there is room, nothing is joined over what lies between. */
-static void
-kept_apart(void **state)
+CASE(kept_apart)
 {
 	enum { MANY = 200000, STEP = 8192 };
 	struct lists l;
@@ -272,8 +269,7 @@ kept_apart(void **state)
 }
 
 /* Whoever could not read all that he may is told so. */
-static void
-spends(void **state)
+CASE(spends)
 {
 	struct lists l;
 	char to[50];
@@ -291,8 +287,7 @@ spends(void **state)
 	assert_int_equal(l.io.budget, 100);
 }
 
-static void
-checksum(void **state)
+CASE(checksum)
 {
 	/* RFC 3720, B.4: 32 bytes of zeros; and the check value of the CRC */
 	assert_int_equal(~fs_crc32c(~UINT32_C(0), (char[32]){ 0 }, 32),
@@ -300,8 +295,7 @@ checksum(void **state)
 	assert_int_equal(~fs_crc32c(~UINT32_C(0), "123456789", 9), 0xe3069283);
 }
 
-static void
-powers(void **state)
+CASE(powers)
 {
 	int i;
 
@@ -313,8 +307,7 @@ powers(void **state)
 	assert_false(fs_power_of_two(6));
 }
 
-static void
-takes_back(void **state)
+CASE(takes_back)
 {
 	struct lists l;
 
@@ -357,8 +350,7 @@ is_text(const char *want, size_t room, const uint16_t *units, size_t n)
 	assert_int_equal(to[room], 'x');
 }
 
-static void
-turns_text(void **state)
+CASE(turns_text)
 {
 	static const uint16_t all[] = { 'a', 0xe9, 0x4e2d, 0xd83d, 0xde00,
 		'b', 0, 'c' };
@@ -382,8 +374,7 @@ turns_text(void **state)
 
 /* ------------------------------------------------------------ readers */
 
-static void
-nothing_there(void **state)
+CASE(nothing_there)
 {
 	static const uint64_t lengths[] = { 0, 1, 511, 512, 4096, 1 << 20,
 		INT64_MAX };
@@ -410,20 +401,7 @@ nothing_there(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(subtracts),
-		cmocka_unit_test(counts_bits),
-		cmocka_unit_test(bounded),
-		cmocka_unit_test(kept_apart),
-		cmocka_unit_test(spends),
-		cmocka_unit_test(checksum),
-		cmocka_unit_test(powers),
-		cmocka_unit_test(takes_back),
-		cmocka_unit_test(turns_text),
-		cmocka_unit_test(nothing_there),
-	};
-
 	if (argc > 1)
 		return print_map(argc, argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

@@ -101,6 +101,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, image_end)
+
 static bool
 is_at(uint64_t off, uint64_t len)
 {
@@ -110,8 +112,7 @@ is_at(uint64_t off, uint64_t len)
 	    map.volume->piece->at == 0 && map.free.n == 0;
 }
 
-static void
-finds_the_array(void **state)
+CASE(finds_the_array)
 {
 	assert_true(is_at(DATA, LENGTH));
 	assert_string_equal(map.volume->name, "md/host:0");
@@ -129,8 +130,7 @@ finds_the_array(void **state)
 	assert_true(is_at(0, AT_OLD));
 }
 
-static void
-believes_no_other(void **state)
+CASE(believes_no_other)
 {
 	static const struct { unsigned at; int bytes; uint64_t v; } wrong[] = {
 		{ 8, 4, 2 }, { 8, 4, 4 }, { 8, 4, 8 }, { 8, 4, 1 << 20 },
@@ -175,24 +175,11 @@ believes_no_other(void **state)
 	assert_int_equal(map.volumes, 0);
 }
 
-static void
-fails_safely(void **state)
+CASE(fails_safely)
 {
 	image_fails(0, SIZE);
 	image_lacks_memory(0);
 	assert_int_equal(map.volumes, 1);
 	src.length = SUPER;
 	assert_int_not_equal(image_read(0), FS_CLEAN);
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(finds_the_array),
-		TEST(believes_no_other),
-		TEST(fails_safely),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,10 +159,11 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, NULL)
+
 /* ----------------------------------------------------------------- cases */
 
-static void
-knows_a_boot_sector(void **state)
+CASE(knows_a_boot_sector)
 {
 	static const struct { int at, bytes; uint64_t v; } wrong[] = {
 		{ 3, 1, 'X' }, { 510, 2, 0 }, { 13, 1, 0 }, { 13, 1, 3 },
@@ -200,8 +201,7 @@ knows_a_boot_sector(void **state)
 }
 
 /* At its end, or a sector of 4096 bytes before. */
-static void
-has_a_backup(void **state)
+CASE(has_a_backup)
 {
 	static const size_t ends[] = { CLUSTER, 4096 };
 	size_t i;
@@ -219,8 +219,7 @@ has_a_backup(void **state)
 	assert_false(ntfs_boot(&n));
 }
 
-static void
-follows_runs(void **state)
+CASE(follows_runs)
 {
 	static const struct { unsigned char byte[12]; } wrong[] = {
 		{ { 0x10, 1 } }, { { 0x19, 1 } }, { { 0x91, 1 } },
@@ -250,8 +249,7 @@ follows_runs(void **state)
 	assert_int_equal(ntfs_place(&n, a, 0), UINT64_MAX);
 }
 
-static void
-walks_attributes(void **state)
+CASE(walks_attributes)
 {
 	unsigned char *p = make_record(17), *a, *b;
 	const unsigned char *last;
@@ -295,8 +293,7 @@ walks_attributes(void **state)
 	assert_false(ntfs_over(&n, p, NULL));
 }
 
-static void
-mends_records(void **state)
+CASE(mends_records)
 {
 	unsigned char *p = record(1);
 
@@ -336,8 +333,7 @@ make_two_parts(bool outside, unsigned half)
 	seal(p);
 }
 
-static void
-finds_all_of_the_mft(void **state)
+CASE(finds_all_of_the_mft)
 {
 	unsigned char r[NTFS_RECORD_MOST];
 	uint64_t row;
@@ -362,8 +358,7 @@ finds_all_of_the_mft(void **state)
 	}
 }
 
-static void
-misses_a_part_of_the_mft(void **state)
+CASE(misses_a_part_of_the_mft)
 {
 	unsigned char *entry = disk + (size_t)DATA * CLUSTER;
 	static const struct { int at, bytes; uint64_t v; } wrong[] = {
@@ -395,8 +390,7 @@ misses_a_part_of_the_mft(void **state)
 }
 
 /* The mirror helps who only guesses. */
-static void
-has_a_mirror(void **state)
+CASE(has_a_mirror)
 {
 	unsigned char r[NTFS_RECORD_MOST];
 
@@ -430,8 +424,7 @@ hit(uint64_t cluster)
 	assert_true(names.known);
 }
 
-static void
-names_files(void **state)
+CASE(names_files)
 {
 	hit(DATA + 1);
 	assert_int_equal(names.n, 1);
@@ -445,8 +438,7 @@ names_files(void **state)
 }
 
 /* Of a record that is damaged nothing is known: there may be more. */
-static void
-may_not_know_all(void **state)
+CASE(may_not_know_all)
 {
 	unsigned char *p;
 	int how;
@@ -470,25 +462,4 @@ may_not_know_all(void **state)
 			fail_msg("%d", how);
 		fs_names_free(&names);
 	}
-}
-
-#define TEST(f)	cmocka_unit_test_setup(f, set_up)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(knows_a_boot_sector),
-		TEST(has_a_backup),
-		TEST(follows_runs),
-		TEST(walks_attributes),
-		TEST(mends_records),
-		TEST(finds_all_of_the_mft),
-		TEST(misses_a_part_of_the_mft),
-		TEST(has_a_mirror),
-		TEST(names_files),
-		TEST(may_not_know_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,6 +321,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, image_end)
+
 /* -------------------------------------------------------- what is free */
 
 enum { ALL = CLUSTERS - 1 - 80 - 8 - 16 - 1 - 8 - (USED - DATA_A) };
@@ -344,8 +346,7 @@ try(const struct image_spoilt *s, size_t n)
 	set_up(NULL);
 }
 
-static void
-reads_it(void **state)
+CASE(reads_it)
 {
 	static const unsigned how[] = { 0, FS_META | FS_DEEP,
 		FS_ORDER | FS_DEEP };
@@ -371,8 +372,7 @@ reads_it(void **state)
 	assert_false(names.known);
 }
 
-static void
-judges_it(void **state)
+CASE(judges_it)
 {
 	unsigned char *label = attribute(N_VOLUME, 0);
 	unsigned char *volume = attribute(N_VOLUME, 1);
@@ -404,8 +404,7 @@ judges_it(void **state)
 	assert_true(leaves(0));
 }
 
-static void
-doubts_its_bitmap(void **state)
+CASE(doubts_its_bitmap)
 {
 	unsigned char *a = attribute(N_BITMAP, 0);
 	const struct image_spoilt is[] = {
@@ -436,8 +435,7 @@ doubts_its_bitmap(void **state)
 }
 
 /* Without all of $MFT, and records of a size that there is, nothing is known. */
-static void
-doubts_its_table(void **state)
+CASE(doubts_its_table)
 {
 	unsigned char *mft = attribute(N_MFT, 0);
 	const struct image_spoilt is[] = {
@@ -484,8 +482,7 @@ doubts_its_table(void **state)
 }
 
 /* A second boot sector is where it ends, with the same sizes. */
-static void
-has_two_boot_sectors(void **state)
+CASE(has_two_boot_sectors)
 {
 	static const struct { unsigned at; enum fs_state state; } of[] = {
 		{ 0, FS_CLEAN }, { 3, FS_DAMAGED }, { 11, FS_DAMAGED },
@@ -508,8 +505,7 @@ has_two_boot_sectors(void **state)
 }
 
 /* Windows, or another system, has put its memory into a file of the root. */
-static void
-knows_who_sleeps(void **state)
+CASE(knows_who_sleeps)
 {
 	static const struct {
 		const char *name, *begins;
@@ -541,8 +537,7 @@ knows_who_sleeps(void **state)
 }
 
 /* Files that have what is free are looked for, whoever wrote them. */
-static void
-asks_files(void **state)
+CASE(asks_files)
 {
 	static const unsigned of[] = { DATA_A + 1, DATA_B, DATA_MORE,
 		DATA_TWO };
@@ -585,8 +580,7 @@ asks_files(void **state)
 #define AT(c)	((uint64_t)(c) * CLUSTER), 1
 #define AT_RECORD(i) ((uint64_t)MFT * CLUSTER + (uint64_t)(i) * RECORD), 1
 
-static void
-names_files(void **state)
+CASE(names_files)
 {
 	assert_true(hits(AT(DATA_A + 1), "/a", false));
 	assert_true(hits(AT(DATA_A + 2), "/dir/b", false));
@@ -610,8 +604,7 @@ names_files(void **state)
 	    "/dir", true));
 }
 
-static void
-names_what_is_spoilt(void **state)
+CASE(names_what_is_spoilt)
 {
 	unsigned char *name = attribute(B, 0), *list = attribute(MORE, 0);
 	unsigned char *x = at(ROOT_INDEX) + 24, *in = attribute(DIR, 1);
@@ -673,8 +666,7 @@ names_what_is_spoilt(void **state)
 }
 
 /* The records in two parts, one of which is cut in the midst of a record. */
-static void
-names_by_two_parts(void **state)
+CASE(names_by_two_parts)
 {
 	unsigned char *a;
 
@@ -690,15 +682,13 @@ names_by_two_parts(void **state)
 	assert_true(names.known);
 }
 
-static void
-fails_anywhere(void **state)
+CASE(fails_anywhere)
 {
 	image_fails((uint64_t)DATA_A * CLUSTER, 8 * CLUSTER);
 	image_fails((uint64_t)(record(A) - disk), (uint64_t)4 * RECORD);
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	unsealed(NULL);
 	memset(at(LOG), 0xff, (size_t)2 * PAGE);
@@ -706,26 +696,4 @@ needs_memory(void **state)
 	image_needs_memory((uint64_t)DATA_A * CLUSTER, 8 * CLUSTER, FS_DEEP);
 	image_needs_memory((uint64_t)(record(A) - disk), (uint64_t)4 * RECORD,
 	    0);
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(reads_it),
-		TEST(judges_it),
-		TEST(doubts_its_bitmap),
-		TEST(doubts_its_table),
-		TEST(has_two_boot_sectors),
-		TEST(knows_who_sleeps),
-		TEST(asks_files),
-		TEST(names_files),
-		TEST(names_what_is_spoilt),
-		TEST(names_by_two_parts),
-		TEST(fails_anywhere),
-		TEST(needs_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

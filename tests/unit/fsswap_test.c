@@ -26,6 +26,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, image_end)
+
 /* All behind its first page is free. */
 static bool
 leaves(unsigned page)
@@ -35,8 +37,7 @@ leaves(unsigned page)
 	return image_free(&want, 1);
 }
 
-static void
-reads_it(void **state)
+CASE(reads_it)
 {
 	assert_int_equal(image_read(0), FS_CLEAN);
 	assert_true(leaves(PAGE));
@@ -57,8 +58,7 @@ reads_it(void **state)
 	assert_false(hits(PAGE, 1, "", false) || names.known);
 }
 
-static void
-doubts_it(void **state)
+CASE(doubts_it)
 {
 	static const char *const asleep[] = { "S1SUSPEND\0", "S2SUSPEND\0",
 		"ULSUSPEND\0", "LINHIB0001", "\xed\xc3\x02\xe9\x98\x56\xe5\x0c\0" };
@@ -96,8 +96,7 @@ doubts_it(void **state)
 }
 
 /* Where nobody says what it is, it must be one kind. */
-static void
-is_one_kind(void **state)
+CASE(is_one_kind)
 {
 	image.type = NULL;
 	assert_int_equal(image_read(0), FS_CLEAN);
@@ -121,17 +120,4 @@ is_one_kind(void **state)
 	memset(disk, 0, sizeof(disk));
 	assert_int_equal(image_read(0), FS_UNKNOWN);
 	assert_int_equal(map.free.n, 0);
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(reads_it),
-		TEST(doubts_it),
-		TEST(is_one_kind),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,11 +175,12 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, image_end)
+
 #define AT(b)	((uint64_t)(b) * BLOCK), 1
 #define AT_INODE(i) ((uint64_t)CHUNK * BLOCK + (uint64_t)((i) - FIRST) * INODE), 1
 
-static void
-names_files(void **state)
+CASE(names_files)
 {
 	assert_true(hits(AT(B_ROOT), "/", false));
 	assert_true(hits(AT(B_LARGE_2), "/large", false));
@@ -206,8 +207,7 @@ names_files(void **state)
 	assert_false(hits(AT(B_DEEP), "", false) || names.known);
 }
 
-static void
-names_what_is_spoilt(void **state)
+CASE(names_what_is_spoilt)
 {
 	unsigned char *root = block(B_ROOT) + 16, *small = inode(SMALL) + 100;
 	unsigned char *first = block(B_LARGE) + 16;
@@ -264,8 +264,7 @@ names_what_is_spoilt(void **state)
 }
 
 /* A directory whose blocks are found by a tree. */
-static void
-names_by_a_tree(void **state)
+CASE(names_by_a_tree)
 {
 	unsigned char *in = inode(LARGE) + 100;
 
@@ -281,8 +280,7 @@ names_by_a_tree(void **state)
 	assert_true(hits(AT(B_LARGE_2), "/large /large/last", false));
 }
 
-static void
-names_until_time_is_up(void **state)
+CASE(names_until_time_is_up)
 {
 	image.lost = B_NODE * BLOCK;
 	assert_true(hits(AT(B_DEEP), "/large/deep", true));
@@ -295,8 +293,7 @@ names_until_time_is_up(void **state)
 }
 
 /* In each way of reading, wherever that fails, or memory is refused. */
-static void
-fails_anywhere(void **state)
+CASE(fails_anywhere)
 {
 	struct fs_extent e = { B_PLAIN * BLOCK, 6 * BLOCK };
 	struct fs_extents all = { .at = &e, .n = 1 };
@@ -321,19 +318,4 @@ fails_anywhere(void **state)
 		assert_int_equal(on, !poor_was());
 	} while (!on);
 	assert_int_equal(names.n, 4);
-}
-
-int
-main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, image_end)
-	const struct CMUnitTest tests[] = {
-		TEST(names_files),
-		TEST(names_what_is_spoilt),
-		TEST(names_by_a_tree),
-		TEST(names_until_time_is_up),
-		TEST(fails_anywhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

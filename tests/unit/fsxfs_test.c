@@ -65,6 +65,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 static void
 put(unsigned char *p, int bytes, uint64_t v)
 {
@@ -129,8 +131,7 @@ forked(const unsigned char *p, bool leaves)
 	return xfs_fork(&x, p, false, leaves, take, NULL);
 }
 
-static void
-lists_extents(void **state)
+CASE(lists_extents)
 {
 	unsigned char *p = inode(IN_LIST, 2);
 
@@ -146,8 +147,7 @@ lists_extents(void **state)
 }
 
 /* More than fit are wrong; those that fit are taken. */
-static void
-counts_extents(void **state)
+CASE(counts_extents)
 {
 	unsigned char *p = inode(IN_LIST, 10);
 	int i;
@@ -166,8 +166,7 @@ counts_extents(void **state)
 	assert_int_equal(n, 9);
 }
 
-static void
-knows_what_is_beside(void **state)
+CASE(knows_what_is_beside)
 {
 	unsigned char *p = inode(0, 0);
 
@@ -181,8 +180,7 @@ knows_what_is_beside(void **state)
 }
 
 /* Version 3 has a longer head, and where it has many, other counts. */
-static void
-knows_many(void **state)
+CASE(knows_many)
 {
 	unsigned char *p = inode(IN_LIST, 0);
 
@@ -233,8 +231,7 @@ file_tree(void)
 	return p;
 }
 
-static void
-follows_a_tree(void **state)
+CASE(follows_a_tree)
 {
 	const unsigned char *p;
 	int v5;
@@ -272,8 +269,7 @@ wrong_tree(unsigned char *at, int bytes, uint64_t v)
 	return n;
 }
 
-static void
-doubts_a_tree(void **state)
+CASE(doubts_a_tree)
 {
 	size_t most = (BLOCK - 24) / 16;
 
@@ -289,8 +285,7 @@ doubts_a_tree(void **state)
 	    UINT64_C(128) << 21 | 1), 3);
 }
 
-static void
-doubts_a_fork(void **state)
+CASE(doubts_a_fork)
 {
 	unsigned char *p = file_tree();
 
@@ -383,8 +378,7 @@ group_tree(void)
 	seal(NODE);
 }
 
-static void
-walks_a_tree(void **state)
+CASE(walks_a_tree)
 {
 	int v5;
 
@@ -421,8 +415,7 @@ seen(unsigned i, unsigned at, int bytes, uint64_t v, bool sealed)
 	return !walked(&of_eight, 2);
 }
 
-static void
-doubts_a_block(void **state)
+CASE(doubts_a_block)
 {
 	unsigned most;
 
@@ -483,8 +476,7 @@ each(void)
 	return xfs_each(&x, 1, visit, NULL);
 }
 
-static void
-visits_inodes(void **state)
+CASE(visits_inodes)
 {
 	unsigned char *p;
 
@@ -516,8 +508,7 @@ visits_inodes(void **state)
 }
 
 /* Of directories all is noted, of others what leads to their data. */
-static void
-notes_metadata(void **state)
+CASE(notes_metadata)
 {
 	unsigned char *p = chunk(60, 0, ~UINT64_C(7)), *root;
 
@@ -644,8 +635,7 @@ reads(unsigned char *at, int bytes, uint64_t v, enum fs_state state,
 }
 
 /* The last group is shorter, and behind it there is none. */
-static void
-places_blocks(void **state)
+CASE(places_blocks)
 {
 	const struct xfs small = { .block = 4096, .blocks = 150, .ags = 2,
 		.ag_blocks = 100, .ag_log = 7 };
@@ -657,8 +647,7 @@ places_blocks(void **state)
 	assert_true(xfs_place_of(&small, 2 << 7) == UINT64_MAX);
 }
 
-static void
-knows_a_superblock(void **state)
+CASE(knows_a_superblock)
 {
 	static const struct { int at, bytes; uint64_t v; } wrong[] = {
 		{ 0, 1, 'Y' }, { 100, 2, 3 }, { 100, 2, 6 }, { 4, 4, 513 },
@@ -685,8 +674,7 @@ knows_a_superblock(void **state)
 	assert_false(read_with(disk, 1, 'X', 0));
 }
 
-static void
-doubts_it(void **state)
+CASE(doubts_it)
 {
 	assert_true(reads(disk + 126, 1, 1, FS_DAMAGED, "not finished", 0));
 	assert_true(reads(disk + 100, 2, 5, FS_DAMAGED, "the checksum of its "
@@ -716,8 +704,7 @@ from_large(void *arg, uint64_t off, void *to, size_t len)
 }
 
 /* Its last record has 256 blocks: those before the end do not tell. */
-static void
-looks_far_back_in_a_log(void **state)
+CASE(looks_far_back_in_a_log)
 {
 	static const struct fs_source src = { .read = from_large,
 		.length = sizeof(large) };
@@ -746,8 +733,7 @@ looks_far_back_in_a_log(void **state)
 }
 
 /* One of four groups ends where its backup begins. */
-static void
-finds_a_backup(void **state)
+CASE(finds_a_backup)
 {
 	static const struct fs_source src = { .read = from_large,
 		.length = sizeof(large) };
@@ -765,8 +751,7 @@ finds_a_backup(void **state)
 	assert_true(fs_read_xfs(&io));
 }
 
-static void
-needs_features(void **state)
+CASE(needs_features)
 {
 	static const struct { int at; uint64_t v; const char *why; } need[] = {
 		{ 216, 0x10, "needs xfs_repair" },
@@ -796,8 +781,7 @@ needs_features(void **state)
 }
 
 /* Of a group that is not as it should be nothing is free. */
-static void
-doubts_a_group(void **state)
+CASE(doubts_a_group)
 {
 	static const struct { int at, bytes; uint64_t v; } wrong[] = {
 		{ 0, 1, 'Y' }, { 4, 4, 2 }, { 8, 4, 1 }, { 12, 4, 63 },
@@ -820,8 +804,7 @@ doubts_a_group(void **state)
 }
 
 /* What it calls free may be a block of that tree, or another's. */
-static void
-contradicts_itself(void **state)
+CASE(contradicts_itself)
 {
 	assert_true(read_with(block(FREE_ROOT) + 24, 4, FIRST_FREE + 4,
 	    FS_META));
@@ -856,34 +839,4 @@ contradicts_itself(void **state)
 	fs_settle(&io);
 	assert_int_equal(fs_among(&map.meta, (uint64_t)BLOCKS * BLOCK,
 	    (uint64_t)2 * BLOCKS * BLOCK), 0);
-}
-
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(lists_extents),
-		TEST(counts_extents),
-		TEST(knows_what_is_beside),
-		TEST(knows_many),
-		TEST(follows_a_tree),
-		TEST(doubts_a_tree),
-		TEST(doubts_a_fork),
-		TEST(walks_a_tree),
-		TEST(doubts_a_block),
-		TEST(visits_inodes),
-		TEST(notes_metadata),
-		TEST(places_blocks),
-		TEST(knows_a_superblock),
-		TEST(doubts_it),
-		TEST(looks_far_back_in_a_log),
-		TEST(finds_a_backup),
-		TEST(needs_features),
-		TEST(doubts_a_group),
-		TEST(contradicts_itself),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,8 +107,7 @@ static const struct bad some[] = { { 100 * UNIT, 103 * UNIT },
 	{ 5 * MIB, 5 * MIB + UNIT }, { 9 * MIB + UNIT, 10 * MIB },
 	{ 16 * MIB - UNIT, 16 * MIB } };
 
-static void
-finds_what_is_bad(void **state)
+CASE(finds_what_is_bad)
 {
 	unsigned backwards;
 	struct trial t;
@@ -124,8 +123,7 @@ finds_what_is_bad(void **state)
 }
 
 /* A giant area and single blocks: it waits until these are done. */
-static void
-giant_waits(void **state)
+CASE(giant_waits)
 {
 	struct bad bad[41] = { { 8 * MIB, 24 * MIB } };
 	struct trial t;
@@ -142,8 +140,7 @@ giant_waits(void **state)
 }
 
 /* Runs that are alike are jumped over at once. */
-static void
-learns_jumps(void **state)
+CASE(learns_jumps)
 {
 	struct bad bad[30];
 	struct trial t;
@@ -159,8 +156,7 @@ learns_jumps(void **state)
 }
 
 /* Long runs at equal distances are left out, but read to their exact ends. */
-static void
-leaves_patterns_out(void **state)
+CASE(leaves_patterns_out)
 {
 	const uint64_t size = 640 * MIB, good = size / 4 * 3;
 	struct bad bad[40];
@@ -182,8 +178,7 @@ leaves_patterns_out(void **state)
 }
 
 /* Where only long reads fail, what failed is read at once in short ones. */
-static void
-heals(void **state)
+CASE(heals)
 {
 	struct bad bad[40];
 	struct trial t;
@@ -200,8 +195,7 @@ heals(void **state)
 	trial_end(&t);
 }
 
-static void
-by_words(void **state)
+CASE(by_words)
 {
 	struct trial t;
 
@@ -218,8 +212,7 @@ by_words(void **state)
 }
 
 /* Retries go block by block, in their direction. */
-static void
-retries_blocks(void **state)
+CASE(retries_blocks)
 {
 	unsigned backwards;
 	struct trial t;
@@ -248,8 +241,7 @@ retries_blocks(void **state)
 }
 
 /* Several read on side by side; what follows an error has no good end. */
-static void
-side_by_side(void **state)
+CASE(side_by_side)
 {
 	struct trial t;
 	struct seg a, b, c;
@@ -269,8 +261,7 @@ side_by_side(void **state)
 }
 
 /* Others go on behind who is stuck, and it is right when he has read well. */
-static void
-left_behind(void **state)
+CASE(left_behind)
 {
 	struct trial t;
 	struct seg a, b;
@@ -296,8 +287,7 @@ left_behind(void **state)
 }
 
 /* What is slow counts as bad for what follows, but is there. */
-static void
-slow_is_left(void **state)
+CASE(slow_is_left)
 {
 	struct trial t;
 	struct seg a, b;
@@ -313,8 +303,7 @@ slow_is_left(void **state)
 }
 
 /* A short piece that lies in two blocks is two. */
-static void
-two_blocks(void **state)
+CASE(two_blocks)
 {
 	const struct bad bad = { 0, 512 };
 	struct trial t;
@@ -328,8 +317,7 @@ two_blocks(void **state)
 }
 
 /* What is left is taken anew from the map: without memory it says so. */
-static void
-rests_with_memory(void **state)
+CASE(rests_with_memory)
 {
 	struct trial t;
 	struct seg s;
@@ -352,8 +340,7 @@ rests_with_memory(void **state)
 }
 
 /* Where runs are alike all but the first ones are foretold, however many. */
-static void
-pattern_goes_on(void **state)
+CASE(pattern_goes_on)
 {
 	static struct bad bad[512];
 	const uint64_t length = 96 * KIB + UNIT;
@@ -372,8 +359,7 @@ pattern_goes_on(void **state)
 }
 
 /* What a reader asks for is read, though the rest of its block is lost. */
-static void
-half_a_block(void **state)
+CASE(half_a_block)
 {
 	const struct seg half = { 10 * UNIT, UNIT / 2, UNTRIED };
 	struct trial t;
@@ -389,27 +375,4 @@ half_a_block(void **state)
 	assert_int_equal(s.off, half.off);
 	assert_int_equal(s.len, half.len);
 	trial_end(&t);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_is_bad),
-		cmocka_unit_test(giant_waits),
-		cmocka_unit_test(learns_jumps),
-		cmocka_unit_test(leaves_patterns_out),
-		cmocka_unit_test(heals),
-		cmocka_unit_test(by_words),
-		cmocka_unit_test(retries_blocks),
-		cmocka_unit_test(side_by_side),
-		cmocka_unit_test(left_behind),
-		cmocka_unit_test(slow_is_left),
-		cmocka_unit_test(two_blocks),
-		cmocka_unit_test(rests_with_memory),
-		cmocka_unit_test(pattern_goes_on),
-		cmocka_unit_test(half_a_block),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

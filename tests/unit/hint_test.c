@@ -17,8 +17,7 @@ distance(const char *a, const char *b)
 	return hint_distance(a, strlen(a), b);
 }
 
-static void
-counts_what_is_other(void **state)
+CASE(counts_what_is_other)
 {
 	assert_int_equal(distance("count", "count"), 0);
 	assert_int_equal(distance("COUNT", "count"), 0);
@@ -39,8 +38,7 @@ counts_what_is_other(void **state)
 }
 
 /* Also where the first letter only has been looked at. */
-static void
-is_far_from_another_word(void **state)
+CASE(is_far_from_another_word)
 {
 	assert_int_equal(distance("x", "abc"), HINT_MOST + 1);
 	assert_int_equal(distance("x", "abcdefgh"), HINT_MOST + 1);
@@ -50,8 +48,7 @@ is_far_from_another_word(void **state)
 }
 
 /* The longest word that is compared, and one that is longer. */
-static void
-has_an_end(void **state)
+CASE(has_an_end)
 {
 	static const char a[] = "abcdefghijklmnopqrstuvwxyz";
 
@@ -68,8 +65,7 @@ near(const char *word, const char *other)
 	return hint_near(word, strlen(word), other, distance(word, other));
 }
 
-static void
-takes_few_letters_for_a_slip(void **state)
+CASE(takes_few_letters_for_a_slip)
 {
 	assert_true(near("cuont", "count"));
 	assert_true(near("verb", "verb"));
@@ -83,8 +79,7 @@ takes_few_letters_for_a_slip(void **state)
 	assert_false(near("bsxxx", "bs"));
 }
 
-static void
-guesses_numbers(void **state)
+CASE(guesses_numbers)
 {
 	static const struct {
 		const char *text, *number;	/* NULL: no guess */
@@ -144,8 +139,7 @@ means(const char *line, ...)
 	free(got);
 }
 
-static void
-translates_lines(void **state)
+CASE(translates_lines)
 {
 	char text[2000];
 
@@ -187,8 +181,7 @@ translates_lines(void **state)
 }
 
 /* Half a line is none. */
-static void
-translates_no_line_without_memory(void **state)
+CASE(translates_no_line_without_memory)
 {
 	char *argv[] = { (char []){ "pardd" }, (char []){ "-fr" },
 		(char []){ "3" }, (char []){ "a b" }, (char []){ "b" },
@@ -205,20 +198,4 @@ translates_no_line_without_memory(void **state)
 			    "retries=3");
 		free(got);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_what_is_other),
-		cmocka_unit_test(is_far_from_another_word),
-		cmocka_unit_test(has_an_end),
-		cmocka_unit_test(takes_few_letters_for_a_slip),
-		cmocka_unit_test(guesses_numbers),
-		cmocka_unit_test(translates_lines),
-		cmocka_unit_test(translates_no_line_without_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

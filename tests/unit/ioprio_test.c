@@ -15,8 +15,7 @@ static const struct {
 	{ "rt:0", RT }, { "rt:7", RT | 7 },
 };
 
-static void
-knows_its_words(void **state)
+CASE(knows_its_words)
 {
 	char text[IOPRIO_TEXT];
 	size_t i;
@@ -29,8 +28,7 @@ knows_its_words(void **state)
 	assert_string_equal(ioprio_text(text, 0), "none");
 }
 
-static void
-takes_no_others(void **state)
+CASE(takes_no_others)
 {
 	static const char *const none[] = { "", "none", "be", "be:", "be:8",
 		"be:/", "be::", "be:10", "rt:9", "rt:-", "bf:1", "xe:1",
@@ -39,15 +37,4 @@ takes_no_others(void **state)
 
 	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		assert_int_equal(ioprio_parse(none[i]), -1);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_its_words),
-		cmocka_unit_test(takes_no_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

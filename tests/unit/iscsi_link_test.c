@@ -383,6 +383,8 @@ fresh(void **state)
 	return 0;
 }
 
+EACH(fresh, NULL)
+
 static int
 begin(void **state)
 {
@@ -398,8 +400,7 @@ end(void **state)
 	return target.contexts != 0 || target.tasks != 0 || target.calls != 0;
 }
 
-static void
-logs_in_and_out(void **state)
+CASE(logs_in_and_out)
 {
 	struct iscsi_address to = there;
 
@@ -434,8 +435,7 @@ logs_in_and_out(void **state)
 	assert_int_equal(end(state), 0);
 }
 
-static void
-says_why_it_does_not_log_in(void **state)
+CASE(says_why_it_does_not_log_in)
 {
 	static const struct {
 		const char	*fails, *words;
@@ -492,8 +492,7 @@ says_why_it_does_not_log_in(void **state)
 	}
 }
 
-static void
-follows_a_target_that_has_moved(void **state)
+CASE(follows_a_target_that_has_moved)
 {
 	target.stage[1] = SCSI_STATUS_REDIRECT;
 	target.elsewhere = "there";
@@ -511,8 +510,7 @@ moves_on(struct iscsi_context *c, iscsi_command_cb cb, void *arg)
 	return 0;
 }
 
-static void
-does_not_follow_it_for_ever(void **state)
+CASE(does_not_follow_it_for_ever)
 {
 	struct libiscsi moving = lib;
 
@@ -534,8 +532,9 @@ a_call(bool write)
 		.cdb_size = 10, .blocks = 1, .block = BLOCK, .buf = buf } };
 }
 
-static void
-takes_an_answer_as_it_is(void **state)
+EACH(begin, end)
+
+CASE(takes_an_answer_as_it_is)
 {
 	static const struct {
 		struct answer	a;
@@ -574,8 +573,7 @@ takes_an_answer_as_it_is(void **state)
 }
 
 /* Whatever the target says that it has sent. */
-static void
-counts_the_blocks_that_were_sent(void **state)
+CASE(counts_the_blocks_that_were_sent)
 {
 	static const struct {
 		size_t	sends, missing;	/* bytes */
@@ -598,8 +596,7 @@ counts_the_blocks_that_were_sent(void **state)
 	}
 }
 
-static void
-is_served_by_its_reader(void **state)
+CASE(is_served_by_its_reader)
 {
 	struct iscsi_call call;
 	char why[8];
@@ -614,8 +611,7 @@ is_served_by_its_reader(void **state)
 	assert_false(iscsi_link_lost(&conn, why, sizeof(why)));
 }
 
-static void
-says_what_cannot_be_sent(void **state)
+CASE(says_what_cannot_be_sent)
 {
 	static const char *const what[] = { "task", "data", "command" };
 	struct iscsi_call call;
@@ -648,8 +644,7 @@ lost(const char *words)
 	return true;
 }
 
-static void
-is_lost_with_its_connection(void **state)
+CASE(is_lost_with_its_connection)
 {
 	struct iscsi_call call[2] = { a_call(true), a_call(false) };
 
@@ -665,8 +660,7 @@ is_lost_with_its_connection(void **state)
 	assert_int_equal(call[1].err, ENODEV);
 }
 
-static void
-is_lost_when_the_target_hangs_up(void **state)
+CASE(is_lost_when_the_target_hangs_up)
 {
 	struct iscsi_call call = a_call(false);
 
@@ -681,8 +675,7 @@ is_lost_when_the_target_hangs_up(void **state)
 	assert_int_equal(call.err, 0);
 }
 
-static void
-is_lost_with_a_command(void **state)
+CASE(is_lost_with_a_command)
 {
 	struct iscsi_call call = a_call(true);
 
@@ -703,8 +696,7 @@ passes_in_silence(void)
 	}
 }
 
-static void
-is_lost_when_no_data_is_taken(void **state)
+CASE(is_lost_when_no_data_is_taken)
 {
 	struct iscsi_call call = a_call(true);
 
@@ -718,8 +710,7 @@ is_lost_when_no_data_is_taken(void **state)
 }
 
 /* Each for itself, from when it was sent on. */
-static void
-gives_up_what_is_not_answered(void **state)
+CASE(gives_up_what_is_not_answered)
 {
 	struct iscsi_call call[3] = { a_call(false), a_call(false),
 		a_call(false) };
@@ -745,8 +736,7 @@ gives_up_what_is_not_answered(void **state)
 }
 
 /* A command of which libiscsi has sent a part. */
-static void
-gives_it_up_when_it_can(void **state)
+CASE(gives_it_up_when_it_can)
 {
 	struct iscsi_call call = a_call(false);
 
@@ -763,8 +753,7 @@ gives_it_up_when_it_can(void **state)
 }
 
 /* The answers could not come in meanwhile. */
-static void
-blames_nobody_for_time_in_which_it_stood_still(void **state)
+CASE(blames_nobody_for_time_in_which_it_stood_still)
 {
 	struct iscsi_call call[2] = { a_call(false), a_call(true) };
 
@@ -783,8 +772,7 @@ blames_nobody_for_time_in_which_it_stood_still(void **state)
 	assert_int_equal(call[0].answer.host, 0);
 }
 
-static void
-hands_over_what_lanes_have_begun(void **state)
+CASE(hands_over_what_lanes_have_begun)
 {
 	struct iscsi_call call[2] = { a_call(true), a_call(false) };
 	struct io io[2] = { { .op = OP_WRITE }, { .op = OP_READ } };
@@ -811,8 +799,7 @@ hands_over_what_lanes_have_begun(void **state)
 	assert_null(io[1].next);
 }
 
-static void
-ends_a_command_once(void **state)
+CASE(ends_a_command_once)
 {
 	struct iscsi_call call = a_call(false);
 	iscsi_command_cb done;
@@ -828,37 +815,4 @@ ends_a_command_once(void **state)
 	assert_false(lost(""));
 }
 
-#define WITHIN(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(logs_in_and_out, fresh),
-		cmocka_unit_test(says_why_it_does_not_log_in),
-		cmocka_unit_test_setup(follows_a_target_that_has_moved, fresh),
-		cmocka_unit_test_setup(does_not_follow_it_for_ever, fresh),
-		WITHIN(takes_an_answer_as_it_is),
-		WITHIN(counts_the_blocks_that_were_sent),
-		WITHIN(is_served_by_its_reader),
-		WITHIN(says_what_cannot_be_sent),
-		WITHIN(is_lost_with_its_connection),
-		WITHIN(is_lost_when_the_target_hangs_up),
-		WITHIN(is_lost_with_a_command),
-		WITHIN(is_lost_when_no_data_is_taken),
-		WITHIN(gives_up_what_is_not_answered),
-		WITHIN(gives_it_up_when_it_can),
-		WITHIN(blames_nobody_for_time_in_which_it_stood_still),
-		WITHIN(hands_over_what_lanes_have_begun),
-		WITHIN(ends_a_command_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#else
-int
-main(void)
-{
-	return cmocka_run_group_tests(NULL, NULL, NULL);
-}
 #endif

@@ -12,8 +12,7 @@
 static struct iscsi_name n;
 static struct fault f;
 
-static void
-has_these_parts(void **state)
+CASE(has_these_parts)
 {
 	static const struct {
 		const char	*name, *user, *portal, *target;
@@ -38,8 +37,7 @@ has_these_parts(void **state)
 	}
 }
 
-static void
-is_nothing_else(void **state)
+CASE(is_nothing_else)
 {
 	static const char *const wrong[] = {
 		"iscsi://", "iscsi://h", "iscsi://h/t", "iscsi://h/t/",
@@ -68,15 +66,4 @@ is_nothing_else(void **state)
 	assert_int_equal(iscsi_name(&n, longest, &f), -1);
 	snprintf(longest, sizeof(longest), "iscsi://%0300d/t/1", 0);
 	assert_int_equal(iscsi_name(&n, longest, &f), -1);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_these_parts),
-		cmocka_unit_test(is_nothing_else),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

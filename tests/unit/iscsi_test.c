@@ -199,8 +199,7 @@ passes(enum op op)
 }
 
 /* Whole blocks, in as many commands as it takes. */
-static void
-starts_what_commands_can_carry(void **state)
+CASE(starts_what_commands_can_carry)
 {
 	opened(SOURCE);
 	assert_int_equal(end.cmd.most / BLOCK, MOST);
@@ -221,8 +220,7 @@ starts_what_commands_can_carry(void **state)
 }
 
 /* What was answered to a request that nobody waited for counts as well. */
-static void
-keeps_what_was_answered(void **state)
+CASE(keeps_what_was_answered)
 {
 	opened(SOURCE);
 	passes(OP_READ);
@@ -236,8 +234,7 @@ keeps_what_was_answered(void **state)
 }
 
 /* Only what may be in the cache of the disk. */
-static void
-counts_writes_that_were_done(void **state)
+CASE(counts_writes_that_were_done)
 {
 	opened(TARGET);
 	passes(OP_WRITE);
@@ -271,8 +268,7 @@ says(const char *why, const char *text)
 	assert_string_equal(io.why, text);
 }
 
-static void
-says_that_the_session_is_gone(void **state)
+CASE(says_that_the_session_is_gone)
 {
 	opened(SOURCE);
 	says("", "the session is gone");
@@ -293,8 +289,7 @@ says_that_the_session_is_gone(void **state)
  * Outside of the copy nobody else sees that the library does not come back.  It
  * may still read into what it was given.  The last case: its thread is left.
  */
-static void
-gives_up_a_read_that_nobody_watches(void **state)
+CASE(gives_up_a_read_that_nobody_watches)
 {
 	opened(SOURCE);
 	buf[0] = 1;
@@ -313,25 +308,5 @@ gives_up_a_read_that_nobody_watches(void **state)
 	assert_int_equal(lane_detach(&lane), 0);
 	assert_int_equal(endpoint_close(&end), 0);
 	assert_true(end.is.stuck);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(starts_what_commands_can_carry),
-		cmocka_unit_test(keeps_what_was_answered),
-		cmocka_unit_test(counts_writes_that_were_done),
-		cmocka_unit_test(says_that_the_session_is_gone),
-		cmocka_unit_test(gives_up_a_read_that_nobody_watches),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#else
-int
-main(void)
-{
-	return cmocka_run_group_tests(NULL, NULL, NULL);
 }
 #endif

@@ -116,8 +116,9 @@ begin_files(void)
 	add_file("/up/b", "other");
 }
 
-static void
-is_found(void **state)
+EACH(world_begin, world_end)
+
+CASE(is_found)
 {
 	bool fleeting;
 
@@ -143,8 +144,7 @@ is_found(void **state)
 	assert_false(fleeting);
 }
 
-static void
-is_not_guessed(void **state)
+CASE(is_not_guessed)
 {
 	static const char *const blind[] = { "lowerdir=low",
 		"upperdir=R/none,lowerdir=R/low", "lowerdir=R/none:R/low",
@@ -194,8 +194,7 @@ is_not_guessed(void **state)
 }
 
 /* Whatever memory is refused, no other file is found. */
-static void
-is_found_or_memory_is_short(void **state)
+CASE(is_found_or_memory_is_short)
 {
 	const char *it;
 	unsigned i;
@@ -212,8 +211,7 @@ is_found_or_memory_is_short(void **state)
 	assert_string_equal(found(false, NULL), "/up/a");
 }
 
-static void
-is_found_in_the_dir_that_is_open(void **state)
+CASE(is_found_in_the_dir_that_is_open)
 {
 	struct overlaid o;
 	struct stat st;
@@ -234,8 +232,7 @@ is_found_in_the_dir_that_is_open(void **state)
 }
 
 /* A loop device on a file of an overlay uses the file in the layer. */
-static void
-is_used_by_loop_devices(void **state)
+CASE(is_used_by_loop_devices)
 {
 	static struct usage use;
 	static char there[PATH_MAX];
@@ -267,18 +264,4 @@ is_used_by_loop_devices(void **state)
 	world.broken = NULL;
 	world.fs = SDB;				/* on a disk */
 	assert_false(usage_of_file(st.st_dev, st.st_ino, 0, &use));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD(is_found),
-		WORLD(is_not_guessed),
-		WORLD(is_found_or_memory_is_short),
-		WORLD(is_found_in_the_dir_that_is_open),
-		WORLD(is_used_by_loop_devices),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,8 +99,9 @@ is(bool json, const char *all)
 	prints(json, all);
 }
 
-static void
-says_that_no_udev_runs(void **state)
+EACH(world_begin, world_end)
+
+CASE(says_that_no_udev_runs)
 {
 	add_disk(NVME, "nvme0n1", makedev(259, 0), 2000000);
 	prints(false, "/dev/nvme0n1  1.0 GB  nvme\n"
@@ -109,8 +110,7 @@ says_that_no_udev_runs(void **state)
 	    "-l DISK shows those of one.\n");
 }
 
-static void
-tells_all_of_a_disk(void **state)
+CASE(tells_all_of_a_disk)
 {
 	add_scsi(ATA, "sda", SDA, 1953525168);
 	has("/sys/block/sda/device/vendor", "ATA\n");
@@ -131,8 +131,7 @@ tells_all_of_a_disk(void **state)
 	    "    /dev/sda2  512 MB  swap, swap space\n");
 }
 
-static void
-has_the_node_of_a_namespace(void **state)
+CASE(has_the_node_of_a_namespace)
 {
 	add_disk(NVME, "nvme0n1", makedev(259, 0), 2000000);
 	has("/sys/devices/" NVME "/block/ng0n1/dev", "240:1\n");
@@ -140,8 +139,7 @@ has_the_node_of_a_namespace(void **state)
 	    "    /dev/ng0n1, sectors of 512 bytes\n");
 }
 
-static void
-orders_by_name_and_number(void **state)
+CASE(orders_by_name_and_number)
 {
 	add_scsi(USB, "sdb", SDB, 2000000);
 	has("/sys/block/sdb/removable", "1\n");
@@ -159,8 +157,7 @@ orders_by_name_and_number(void **state)
 }
 
 /* A drive without a medium is there; what is made of nothing is not. */
-static void
-leaves_out_what_is_empty(void **state)
+CASE(leaves_out_what_is_empty)
 {
 	add_scsi(USB, "sdb", SDB, 0);
 	is(false, "");
@@ -177,8 +174,7 @@ leaves_out_what_is_empty(void **state)
 }
 
 /* Of SCSI nodes, those of disks that have no other. */
-static void
-has_disks_without_a_block_node(void **state)
+CASE(has_disks_without_a_block_node)
 {
 	add_scsi(ATA, "sda", SDA, 2000000);
 	add_sg("sg0", 0, '0');
@@ -191,16 +187,14 @@ has_disks_without_a_block_node(void **state)
 }
 
 /* sysfs has ! for the / in a name. */
-static void
-has_the_name_below_dev(void **state)
+CASE(has_the_name_below_dev)
 {
 	add_disk("pci0", "cciss!c0d0", makedev(104, 0), 2000000);
 	is(false, "/dev/cciss/c0d0  1.0 GB  -\n"
 	    "    sectors of 512 bytes\n");
 }
 
-static void
-folds_lines(void **state)
+CASE(folds_lines)
 {
 	add_disk("pci0", "vda", makedev(254, 0), 2000000);
 	has("/dev/disk/by-id/wwn-0x50000000000000", "%s", "");
@@ -212,21 +206,4 @@ folds_lines(void **state)
 	is(false, "/dev/vda  1.0 GB  -\n"
 	    "    sectors of 512 bytes, removable, by-id "
 	    "wwn-0x50000000000000, crypto_LUKS\n    \"all of it\"\n");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD(tells_all_of_a_disk),
-		WORLD(has_the_node_of_a_namespace),
-		WORLD(orders_by_name_and_number),
-		WORLD(leaves_out_what_is_empty),
-		WORLD(has_disks_without_a_block_node),
-		WORLD(has_the_name_below_dev),
-		WORLD(folds_lines),
-		WORLD(says_that_no_udev_runs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

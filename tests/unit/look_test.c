@@ -45,8 +45,9 @@ tear_down(void **state)
 	return 0;
 }
 
-static void
-reads_much_in_parts(void **state)
+EACH(set_up, tear_down)
+
+CASE(reads_much_in_parts)
 {
 	assert_int_equal(look_open(&look, &p, 0, NULL), 0);
 	look.base = SKIP;
@@ -55,8 +56,7 @@ reads_much_in_parts(void **state)
 	assert_int_equal(look_read(&look, LENGTH - 100, buf, 101), EIO);
 }
 
-static void
-reads_from_the_target_what_is_there(void **state)
+CASE(reads_from_the_target_what_is_there)
 {
 	const size_t from = 70000, there = 100000;
 
@@ -73,17 +73,4 @@ reads_from_the_target_what_is_there(void **state)
 	assert_int_equal(look_read(&look, SIZE / 2 - 1, buf, 2), EIO);
 	assert_true(look_lost(&look, SIZE / 2 - 1, 2));
 	assert_false(look_lost(&look, SIZE / 2 - 1, 1));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(reads_much_in_parts, set_up,
-		    tear_down),
-		cmocka_unit_test_setup_teardown(
-		    reads_from_the_target_what_is_there, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,8 @@ end(void **state)
 	return unlink(path);
 }
 
+EACH(begin, end)
+
 #define HEX	"0123456789abcdef0123456789abcde"	/* and one more */
 
 /* 2500 bytes from byte 100 on, in ranges of 1000 that end at 700, 1700 ... */
@@ -94,8 +96,7 @@ refused(int status, const char *why)
 	assert_null(m.digests.digest);
 }
 
-static void
-reads_what_is_right(void **state)
+CASE(reads_what_is_right)
 {
 	struct check c;
 
@@ -129,8 +130,7 @@ put_nothing(void)
 	put(text, strlen(text));
 }
 
-static void
-reads_one_of_nothing(void **state)
+CASE(reads_one_of_nothing)
 {
 	put_nothing();
 	assert_int_equal(manifest_load(&m, path, &f), 0);
@@ -139,8 +139,7 @@ reads_one_of_nothing(void **state)
 	manifest_free(&m);
 }
 
-static void
-refuses_what_is_wrong(void **state)
+CASE(refuses_what_is_wrong)
 {
 	static const struct {
 		const char	*from, *to, *why;
@@ -208,8 +207,7 @@ refuses_what_is_wrong(void **state)
 	refused(STATUS_REFUSED, "line 1: is not a line of a manifest");
 }
 
-static void
-tells_what_cannot_be_read(void **state)
+CASE(tells_what_cannot_be_read)
 {
 	put_changed("", "");
 	stat_error = EIO;
@@ -229,8 +227,7 @@ tells_what_cannot_be_read(void **state)
  * libjansson leaves out a letter where there is no memory for it, and goes on:
  * so it may seem to be no manifest, but never is another one.
  */
-static void
-tells_each_lack_of_memory(void **state)
+CASE(tells_each_lack_of_memory)
 {
 	unsigned n, told = 0;
 	bool refused;
@@ -268,20 +265,3 @@ tells_each_lack_of_memory(void **state)
 	}
 }
 #endif
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-	const struct CMUnitTest tests[] = {
-		TEST(reads_what_is_right),
-		TEST(reads_one_of_nothing),
-		TEST(refuses_what_is_wrong),
-		TEST(tells_what_cannot_be_read),
-#ifdef POOR
-		TEST(tells_each_lack_of_memory),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -73,8 +73,7 @@ claims_nothing(struct map *map)
 	assert_int_equal(map_claim(map, &got), 0);
 }
 
-static void
-gives_each_piece_once(void **state)
+CASE(gives_each_piece_once)
 {
 	struct map map;
 
@@ -89,8 +88,7 @@ gives_each_piece_once(void **state)
 }
 
 /* What is being tried again is not good yet. */
-static void
-claimed_counts_as_what_it_was(void **state)
+CASE(claimed_counts_as_what_it_was)
 {
 	const enum seg_status was[] = { UNTRIED, UNTRIMMED, UNSCRAPED, BAD };
 	struct map_totals t;
@@ -110,8 +108,7 @@ claimed_counts_as_what_it_was(void **state)
 	}
 }
 
-static void
-aligns_the_ends_of_claims(void **state)
+CASE(aligns_the_ends_of_claims)
 {
 	struct map map;
 
@@ -126,8 +123,7 @@ aligns_the_ends_of_claims(void **state)
 	map_free(&map);
 }
 
-static void
-has_nothing_to_give_when_empty(void **state)
+CASE(has_nothing_to_give_when_empty)
 {
 	struct map map;
 	struct seg got;
@@ -139,8 +135,7 @@ has_nothing_to_give_when_empty(void **state)
 	map_free(&map);
 }
 
-static void
-joins_what_is_alike(void **state)
+CASE(joins_what_is_alike)
 {
 	struct map map;
 	int i;
@@ -158,8 +153,7 @@ joins_what_is_alike(void **state)
 	map_free(&map);
 }
 
-static void
-keeps_what_was_settled_before(void **state)
+CASE(keeps_what_was_settled_before)
 {
 	struct map_totals t;
 	struct map map;
@@ -182,8 +176,7 @@ keeps_what_was_settled_before(void **state)
 	map_free(&map);
 }
 
-static void
-settles_nothing_that_is_not_claimed(void **state)
+CASE(settles_nothing_that_is_not_claimed)
 {
 	struct map map;
 
@@ -196,8 +189,7 @@ settles_nothing_that_is_not_claimed(void **state)
 	map_free(&map);
 }
 
-static void
-gives_again_what_is_put_back(void **state)
+CASE(gives_again_what_is_put_back)
 {
 	struct map map;
 
@@ -212,8 +204,7 @@ gives_again_what_is_put_back(void **state)
 	map_free(&map);
 }
 
-static void
-finds_the_next_of_a_status(void **state)
+CASE(finds_the_next_of_a_status)
 {
 	struct map map;
 	struct seg got;
@@ -236,8 +227,7 @@ finds_the_next_of_a_status(void **state)
 	map_free(&map);
 }
 
-static void
-ends_where_the_stream_does(void **state)
+CASE(ends_where_the_stream_does)
 {
 	struct map map;
 
@@ -290,8 +280,7 @@ settle_some(struct map *map, enum seg_status to, char *want)
 }
 
 /* Chance against an array with a status for each byte. */
-static void
-agrees_with_an_array(void **state)
+CASE(agrees_with_an_array)
 {
 	static const enum seg_status to[] = { FINISHED, BAD };
 	char want[SIZE];
@@ -321,8 +310,7 @@ agrees_with_an_array(void **state)
 }
 
 /* The same where the segments fill many leaves, and are joined again. */
-static void
-agrees_with_a_large_array(void **state)
+CASE(agrees_with_a_large_array)
 {
 	static const enum seg_status to[] = { FINISHED, BAD, UNTRIED,
 		UNTRIMMED, UNSCRAPED };
@@ -353,8 +341,7 @@ agrees_with_a_large_array(void **state)
 	map_free(&map);
 }
 
-static void
-tells_the_status_of_a_byte(void **state)
+CASE(tells_the_status_of_a_byte)
 {
 	struct map map;
 	struct seg got;
@@ -383,8 +370,7 @@ tells_the_status_of_a_byte(void **state)
  * A million bad ranges: no change takes more steps than fit in a leaf, and the
  * list of leaves, now and then.
  */
-static void
-stays_quick_with_a_million_ranges(void **state)
+CASE(stays_quick_with_a_million_ranges)
 {
 	const uint64_t n = MANY, few = 1000;
 	uint64_t i, off, before, most = 0;
@@ -420,8 +406,7 @@ stays_quick_with_a_million_ranges(void **state)
 }
 
 /* Leaves of which little is left are joined, from either side. */
-static void
-needs_few_leaves_for_few_ranges(void **state)
+CASE(needs_few_leaves_for_few_ranges)
 {
 	const uint64_t n = 20000, every = 100;
 	struct map map;
@@ -463,8 +448,7 @@ take_all(void *arg)
 	return NULL;
 }
 
-static void
-gives_each_byte_to_one_thread(void **state)
+CASE(gives_each_byte_to_one_thread)
 {
 	static struct shared s;
 	struct map_totals t;
@@ -485,8 +469,7 @@ gives_each_byte_to_one_thread(void **state)
 	map_free(&s.map);
 }
 
-static void
-claims_up_to_a_border(void **state)
+CASE(claims_up_to_a_border)
 {
 	struct map map;
 	struct seg got;
@@ -515,8 +498,7 @@ claims_up_to_a_border(void **state)
 }
 
 /* To others what is put off is untried, whichever way it is. */
-static void
-hides_what_is_put_off(void **state)
+CASE(hides_what_is_put_off)
 {
 	static const enum seg_status put_off[] = { LATER, LAST, ASIDE };
 	struct map map;
@@ -536,31 +518,4 @@ hides_what_is_put_off(void **state)
 		assert_int_equal(copy[2 * i].status, put_off[i]);
 	free(copy);
 	map_free(&map);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gives_each_piece_once),
-		cmocka_unit_test(claims_up_to_a_border),
-		cmocka_unit_test(aligns_the_ends_of_claims),
-		cmocka_unit_test(has_nothing_to_give_when_empty),
-		cmocka_unit_test(joins_what_is_alike),
-		cmocka_unit_test(keeps_what_was_settled_before),
-		cmocka_unit_test(claimed_counts_as_what_it_was),
-		cmocka_unit_test(settles_nothing_that_is_not_claimed),
-		cmocka_unit_test(gives_again_what_is_put_back),
-		cmocka_unit_test(finds_the_next_of_a_status),
-		cmocka_unit_test(ends_where_the_stream_does),
-		cmocka_unit_test(agrees_with_an_array),
-		cmocka_unit_test(agrees_with_a_large_array),
-		cmocka_unit_test(tells_the_status_of_a_byte),
-		cmocka_unit_test(stays_quick_with_a_million_ranges),
-		cmocka_unit_test(needs_few_leaves_for_few_ranges),
-		cmocka_unit_test(gives_each_byte_to_one_thread),
-		cmocka_unit_test(hides_what_is_put_off),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,8 +166,7 @@ static const struct vector vectors[] = {
 	    S "0x00000000  0x00000064  +\n0x00000064  0x0000019C  -\n" },
 };
 
-static void
-knows_a_map_from_what_is_none(void **state)
+CASE(knows_a_map_from_what_is_none)
 {
 	static char text[TEXT];
 	const struct vector *v;
@@ -197,8 +196,7 @@ knows_a_map_from_what_is_none(void **state)
 	}
 }
 
-static void
-takes_a_long_comment_and_no_long_number(void **state)
+CASE(takes_a_long_comment_and_no_long_number)
 {
 	static char text[1 << 20];
 	struct mapfile m;
@@ -219,8 +217,7 @@ takes_a_long_comment_and_no_long_number(void **state)
 	mapfile_free(&m);
 }
 
-static void
-has_nothing_where_there_is_no_file(void **state)
+CASE(has_nothing_where_there_is_no_file)
 {
 	struct mapfile m;
 	struct fault f;
@@ -233,8 +230,7 @@ has_nothing_where_there_is_no_file(void **state)
 }
 
 /* What cannot be opened is no link for it. */
-static void
-tells_a_link_from_what_cannot_be_opened(void **state)
+CASE(tells_a_link_from_what_cannot_be_opened)
 {
 	struct mapfile m;
 	struct fault f;
@@ -253,8 +249,7 @@ tells_a_link_from_what_cannot_be_opened(void **state)
 }
 
 /* The loopback has no speed, and says so to whoever reads it. */
-static void
-tells_why_it_cannot_be_read(void **state)
+CASE(tells_why_it_cannot_be_read)
 {
 	static const char path[] = "/sys/class/net/lo/speed";
 	struct mapfile m;
@@ -459,8 +454,7 @@ judge_ours(unsigned n)
 	assert_int_equal(pclose(in), 0);
 }
 
-static void
-reads_what_anybody_may_write(void **state)
+CASE(reads_what_anybody_may_write)
 {
 	static char text[TEXT];
 	struct seg seg[MOST];
@@ -547,8 +541,7 @@ judge_taken(const bool *took, unsigned n)
 }
 
 /* What is damaged is refused, or means no more than it says. */
-static void
-takes_nothing_that_the_judge_refuses(void **state)
+CASE(takes_nothing_that_the_judge_refuses)
 {
 	static char text[TEXT];
 	unsigned i, n = maps() / 2, taken = 0;
@@ -580,8 +573,7 @@ takes_nothing_that_the_judge_refuses(void **state)
 	free(took);
 }
 
-static void
-keeps_the_map_before(void **state)
+CASE(keeps_the_map_before)
 {
 	struct mapfile m = { .phase = '?', .pass = 1 };
 	struct seg a = { 0, 4096, FINISHED }, b = { 4096, 512, BAD };
@@ -632,9 +624,10 @@ end(void **state)
 	return system(command);
 }
 
+ONCE(begin, end)
+
 /* It is a map, whatever there is no room for. */
-static void
-tells_that_there_is_no_memory(void **state)
+CASE(tells_that_there_is_no_memory)
 {
 	static const char text[] = "# pardd source: a\n# pardd target: b\n"
 	    "0 ?\n0 1 +\n1 1 -\n";
@@ -654,22 +647,4 @@ tells_that_there_is_no_memory(void **state)
 		}
 		mapfile_free(&m);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_a_map_from_what_is_none),
-		cmocka_unit_test(takes_a_long_comment_and_no_long_number),
-		cmocka_unit_test(has_nothing_where_there_is_no_file),
-		cmocka_unit_test(tells_a_link_from_what_cannot_be_opened),
-		cmocka_unit_test(tells_why_it_cannot_be_read),
-		cmocka_unit_test(reads_what_anybody_may_write),
-		cmocka_unit_test(takes_nothing_that_the_judge_refuses),
-		cmocka_unit_test(keeps_the_map_before),
-		cmocka_unit_test(tells_that_there_is_no_memory),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
 }

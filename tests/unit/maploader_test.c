@@ -126,6 +126,8 @@ tear_down(void **state)
 	return rmdir(directory);
 }
 
+EACH(set_up, tear_down)
+
 /* Load a map with these comments; what there is to object to. */
 static const char *
 objection(const char *comments, const char *rows)
@@ -156,8 +158,7 @@ poor_told(void)
 
 static const char all[] = "0x0 0x1000 +\n0x1000 0x1FF000 ?\n";
 
-static void
-is_of_this_source(void **state)
+CASE(is_of_this_source)
 {
 	static const struct {
 		const char	*was, *advice;	/* NULL: it is this one */
@@ -216,8 +217,7 @@ is_of_this_source(void **state)
 	assert_string_equal(objection("", "0 0x200001 +\n"), "");
 }
 
-static void
-is_of_this_target(void **state)
+CASE(is_of_this_target)
 {
 	static const struct {
 		const char	*was;
@@ -264,8 +264,7 @@ is_of_this_target(void **state)
 	    "100"));
 }
 
-static void
-is_as_old_as_its_target(void **state)
+CASE(is_as_old_as_its_target)
 {
 	static const struct {
 		const char	*was;
@@ -306,8 +305,7 @@ is_as_old_as_its_target(void **state)
 }
 
 /* Only what lies in the copy, and in the domain. */
-static void
-limits_the_copy(void **state)
+CASE(limits_the_copy)
 {
 	struct map_totals t;
 	unsigned i;
@@ -367,8 +365,7 @@ end(void)
 }
 
 /* A call fails with each of these: the map is the old or the new one. */
-static void
-is_saved(void **state)
+CASE(is_saved)
 {
 	static const char *const calls[] = { "openat", "fsync", "renameat",
 		"fclose", "fdopen", "linkat", "fstatat" };
@@ -411,8 +408,7 @@ is_saved(void **state)
 }
 
 /* Whatever call fails, a map that is there afterwards is of this source. */
-static void
-belongs_to_one_run(void **state)
+CASE(belongs_to_one_run)
 {
 	static const char *const calls[] = { "tmpfile", "openat", "flock",
 		"fstatat", "linkat", "fdatasync" };
@@ -449,8 +445,7 @@ belongs_to_one_run(void **state)
 }
 
 /* Who sets job->doubt says why, and not the map that is not saved then. */
-static void
-is_not_why_the_target_failed(void **state)
+CASE(is_not_why_the_target_failed)
 {
 	static const struct timespec soon = { .tv_nsec = 1000000 };
 
@@ -470,8 +465,7 @@ is_not_why_the_target_failed(void **state)
 }
 
 /* A copy that does not begin leaves what others have made. */
-static void
-is_forgotten_if_it_is_new(void **state)
+CASE(is_forgotten_if_it_is_new)
 {
 	assert_int_equal(begin(), 0);
 	end();
@@ -488,8 +482,7 @@ is_forgotten_if_it_is_new(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
-static void
-is_looked_at(void **state)
+CASE(is_looked_at)
 {
 	struct map_totals t;
 	unsigned i;
@@ -512,23 +505,4 @@ is_looked_at(void **state)
 	assert_int_equal(failed, 0);
 	put(path, "no map\n");
 	assert_int_equal(mapsaver_look(&p, &t, &f), -1);
-}
-
-int
-main(void)
-{
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		CASE(is_of_this_source),
-		CASE(is_of_this_target),
-		CASE(is_as_old_as_its_target),
-		CASE(limits_the_copy),
-		CASE(is_saved),
-		CASE(belongs_to_one_run),
-		CASE(is_not_why_the_target_failed),
-		CASE(is_forgotten_if_it_is_new),
-		CASE(is_looked_at),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

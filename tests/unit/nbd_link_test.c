@@ -310,6 +310,8 @@ fresh(void **state)
 	return 0;
 }
 
+EACH(fresh, NULL)
+
 static const struct nbd_address by_uri = { .name = "it", .uri = "nbd://x",
 	.timeout = 5, .patience = 10 };
 
@@ -348,8 +350,7 @@ end(void **state)
 	return 0;
 }
 
-static void
-connects_and_takes_leave(void **state)
+CASE(connects_and_takes_leave)
 {
 	static const struct nbd_address here = { .name = "it", .timeout = 5,
 		.bitmap = "qemu:dirty-bitmap:x" };
@@ -371,8 +372,7 @@ connects_and_takes_leave(void **state)
 	nbd_link_close(&conn);
 }
 
-static void
-says_why_it_does_not_connect(void **state)
+CASE(says_why_it_does_not_connect)
 {
 	static const struct {
 		const char	*fails, *words;
@@ -419,8 +419,7 @@ says_why_it_does_not_connect(void **state)
 		}
 }
 
-static void
-connects_with_what_was_asked_only(void **state)
+CASE(connects_with_what_was_asked_only)
 {
 	struct nbd_address to = by_uri;
 
@@ -446,8 +445,7 @@ connects_with_what_was_asked_only(void **state)
 	assert_int_equal(server.open, 0);
 }
 
-static void
-waits_for_the_server_as_long_as_asked(void **state)
+CASE(waits_for_the_server_as_long_as_asked)
 {
 	world.mute = true;
 	assert_int_equal(join(&by_uri), -1);
@@ -481,8 +479,9 @@ read_it(void)
 	return nbd_link_do(&conn, &call);
 }
 
-static void
-takes_a_read_whose_bytes_all_came_once(void **state)
+EACH(begin, end)
+
+CASE(takes_a_read_whose_bytes_all_came_once)
 {
 	static const struct {
 		struct piece	piece[PIECES];
@@ -518,16 +517,14 @@ takes_a_read_whose_bytes_all_came_once(void **state)
 	}
 }
 
-static void
-says_how_a_command_ended(void **state)
+CASE(says_how_a_command_ended)
 {
 	assert_int_equal(nbd_link_flush(&conn), 0);
 	server.result = ENOSPC;
 	assert_int_equal(nbd_link_flush(&conn), ENOSPC);
 }
 
-static void
-loses_a_command_that_cannot_be_sent(void **state)
+CASE(loses_a_command_that_cannot_be_sent)
 {
 	static const struct {
 		int	err;
@@ -559,8 +556,7 @@ loses_a_command_that_cannot_be_sent(void **state)
 }
 
 /* With it, the call of whoever polls may have ended. */
-static void
-wakes_who_polls_when_a_command_cannot_be_sent(void **state)
+CASE(wakes_who_polls_when_a_command_cannot_be_sent)
 {
 	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
 	eventfd_t any;
@@ -575,8 +571,7 @@ wakes_who_polls_when_a_command_cannot_be_sent(void **state)
 	conn.polling = false;
 }
 
-static void
-takes_as_many_extents_as_there_is_room_for(void **state)
+CASE(takes_as_many_extents_as_there_is_room_for)
 {
 	struct nbd_alike at[3] = { { 0, 0 } };
 	struct nbd_extents x = { .context = "base", .at = at, .room = 3 };
@@ -601,8 +596,7 @@ wait_for_nothing(unsigned seconds)
 	}
 }
 
-static void
-cuts_a_connection_that_is_silent_too_long(void **state)
+CASE(cuts_a_connection_that_is_silent_too_long)
 {
 	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
 	struct pollfd p = { .fd = -1 };
@@ -630,8 +624,7 @@ cuts_a_connection_that_is_silent_too_long(void **state)
 	assert_int_equal(nbd_link_pollfd(&conn, &p.events), -1);
 }
 
-static void
-knows_which_errors_are_the_connections(void **state)
+CASE(knows_which_errors_are_the_connections)
 {
 	static const int lost[] = { ENOTCONN, ESHUTDOWN, ECONNRESET, EPIPE,
 		ETIMEDOUT };
@@ -642,40 +635,5 @@ knows_which_errors_are_the_connections(void **state)
 		assert_true(nbd_link_lost(lost[i]));
 		assert_false(nbd_link_lost(other[i]));
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(connects_and_takes_leave, fresh),
-		cmocka_unit_test_setup(says_why_it_does_not_connect, fresh),
-		cmocka_unit_test_setup(connects_with_what_was_asked_only,
-		    fresh),
-		cmocka_unit_test_setup(waits_for_the_server_as_long_as_asked,
-		    fresh),
-		cmocka_unit_test_setup_teardown(
-		    takes_a_read_whose_bytes_all_came_once, begin, end),
-		cmocka_unit_test_setup_teardown(says_how_a_command_ended,
-		    begin, end),
-		cmocka_unit_test_setup_teardown(
-		    loses_a_command_that_cannot_be_sent, begin, end),
-		cmocka_unit_test_setup_teardown(
-		    wakes_who_polls_when_a_command_cannot_be_sent, begin,
-		    end),
-		cmocka_unit_test_setup_teardown(
-		    takes_as_many_extents_as_there_is_room_for, begin, end),
-		cmocka_unit_test_setup_teardown(
-		    cuts_a_connection_that_is_silent_too_long, begin, end),
-		cmocka_unit_test(knows_which_errors_are_the_connections),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#else
-int
-main(void)
-{
-	return cmocka_run_group_tests(NULL, NULL, NULL);
 }
 #endif

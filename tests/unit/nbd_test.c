@@ -304,6 +304,8 @@ tear_down(void **state)
 	return (int)server.links;
 }
 
+EACH(set_up, tear_down)
+
 static int
 open_end(enum role role, unsigned flags)
 {
@@ -337,8 +339,7 @@ is_refused(enum role role, unsigned flags, const char *says)
 	assert_int_equal(server.links, 0);
 }
 
-static void
-refuses_numbers_that_cannot_be(void **state)
+CASE(refuses_numbers_that_cannot_be)
 {
 	server.size = -1;
 	is_refused(SOURCE, 0, "its size is -1");
@@ -367,8 +368,7 @@ refuses_numbers_that_cannot_be(void **state)
 	closed();
 }
 
-static void
-refuses_what_the_server_cannot_do(void **state)
+CASE(refuses_what_the_server_cannot_do)
 {
 	server.fua = 0;
 	is_refused(TARGET, FLAG_FUA, "has no FUA");
@@ -384,8 +384,7 @@ refuses_what_the_server_cannot_do(void **state)
 	is_refused(SOURCE, 0, "no");
 }
 
-static void
-asks_for_zeros_as_it_is_told(void **state)
+CASE(asks_for_zeros_as_it_is_told)
 {
 	server.several = 1;
 	assert_int_equal(opened(TARGET, 0)->zero_flags, 0);
@@ -416,8 +415,7 @@ traits(enum role role, const char *text)
 	closed();
 }
 
-static void
-tells_what_it_is(void **state)
+CASE(tells_what_it_is)
 {
 	traits(TARGET, "one connection, flush, zeros");
 	traits(SOURCE, "one connection, reports holes");
@@ -430,8 +428,7 @@ tells_what_it_is(void **state)
 }
 
 /* Who began to listen at a Unix socket is this test itself. */
-static void
-knows_who_serves_it(void **state)
+CASE(knows_who_serves_it)
 {
 	int pair[2];
 
@@ -456,8 +453,7 @@ knows_who_serves_it(void **state)
 	close(pair[1]);
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	unsigned n = 0;
 
@@ -504,8 +500,7 @@ joins(const char *uri)
 	closed();
 }
 
-static void
-connects_each_worker_to_the_same_server(void **state)
+CASE(connects_each_worker_to_the_same_server)
 {
 	char said[100];
 
@@ -536,8 +531,7 @@ does_not_join(int err, const char *why)
 	assert_int_equal(server.links, 1);
 }
 
-static void
-uses_one_connection_where_another_is_not_the_same(void **state)
+CASE(uses_one_connection_where_another_is_not_the_same)
 {
 	server.several = 1;
 	o.engine = ENGINE_ASYNC;
@@ -597,8 +591,7 @@ reads(uint64_t off, size_t len, size_t done, unsigned commands)
 	assert_int_equal(server.commands, commands);
 }
 
-static void
-reads_any_bytes(void **state)
+CASE(reads_any_bytes)
 {
 	begin(SOURCE);
 	reads(0, SIZE, SIZE, 16);
@@ -617,8 +610,7 @@ reads_any_bytes(void **state)
 	finish();
 }
 
-static void
-writes_whole_blocks(void **state)
+CASE(writes_whole_blocks)
 {
 	begin(TARGET);
 	memset(buf, 1, SIZE);
@@ -630,8 +622,7 @@ writes_whole_blocks(void **state)
 	finish();
 }
 
-static void
-makes_no_zeros_where_it_will_not(void **state)
+CASE(makes_no_zeros_where_it_will_not)
 {
 	server.size = (int64_t)3 << 30;
 	begin(TARGET);
@@ -663,8 +654,7 @@ fails(enum role role, int err, int ends, const char *why)
 	finish();
 }
 
-static void
-says_why_a_request_failed(void **state)
+CASE(says_why_a_request_failed)
 {
 	fails(SOURCE, EIO, EIO, "");
 	fails(TARGET, ENOSPC, ENOSPC, "");
@@ -691,8 +681,7 @@ starts(enum op op, uint64_t off, size_t len)
 	return lane_start(&lane, &io, NULL);
 }
 
-static void
-has_in_flight_what_moves_whole_blocks(void **state)
+CASE(has_in_flight_what_moves_whole_blocks)
 {
 	short events;
 
@@ -731,8 +720,7 @@ has_in_flight_what_moves_whole_blocks(void **state)
 }
 
 /* As many as a lane has at most, and no more. */
-static void
-has_no_more_in_flight(void **state)
+CASE(has_no_more_in_flight)
 {
 	static struct io many[NBD_FLIGHTS + 1];
 	unsigned i;
@@ -759,8 +747,7 @@ flushes(int err, int status, const char *says)
 		fail_msg("%s", f.text);
 }
 
-static void
-says_what_was_not_flushed(void **state)
+CASE(says_what_was_not_flushed)
 {
 	opened(TARGET, 0);
 	flushes(0, 0, "");
@@ -786,8 +773,7 @@ says_what_was_not_flushed(void **state)
 	closed();
 }
 
-static void
-is_read_back(void **state)
+CASE(is_read_back)
 {
 	opened(TARGET, 0);
 	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
@@ -822,8 +808,7 @@ is_at(uint64_t off, uint64_t len, bool hole)
 	assert_int_equal(x.hole, hole);
 }
 
-static void
-joins_extents_that_are_alike(void **state)
+CASE(joins_extents_that_are_alike)
 {
 	static const struct nbd_alike some[] = { { 4096, 0 }, { 4096, 1 },
 		{ 4096, 3 }, { 2 * SIZE, 2 } };
@@ -837,8 +822,7 @@ joins_extents_that_are_alike(void **state)
 	closed();
 }
 
-static void
-tells_no_extents_that_it_was_not_told(void **state)
+CASE(tells_no_extents_that_it_was_not_told)
 {
 	static const struct nbd_alike some[] = { { 4096, 0 }, { 4096, 3 } };
 	struct extent x;
@@ -864,8 +848,7 @@ tells_no_extents_that_it_was_not_told(void **state)
 	closed();
 }
 
-static void
-tells_what_has_changed_by_the_bitmap(void **state)
+CASE(tells_what_has_changed_by_the_bitmap)
 {
 	static const struct nbd_alike some[] = { { 4096, 0 }, { 4096, 1 } };
 	struct extent x;
@@ -886,39 +869,4 @@ tells_what_has_changed_by_the_bitmap(void **state)
 	closed();
 }
 
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(refuses_numbers_that_cannot_be),
-		UNIT(refuses_what_the_server_cannot_do),
-		UNIT(asks_for_zeros_as_it_is_told),
-		UNIT(tells_what_it_is),
-		UNIT(knows_who_serves_it),
-		UNIT(needs_memory),
-		UNIT(connects_each_worker_to_the_same_server),
-		UNIT(uses_one_connection_where_another_is_not_the_same),
-		UNIT(reads_any_bytes),
-		UNIT(writes_whole_blocks),
-		UNIT(makes_no_zeros_where_it_will_not),
-		UNIT(says_why_a_request_failed),
-		UNIT(has_in_flight_what_moves_whole_blocks),
-		UNIT(has_no_more_in_flight),
-		UNIT(says_what_was_not_flushed),
-		UNIT(is_read_back),
-		UNIT(joins_extents_that_are_alike),
-		UNIT(tells_no_extents_that_it_was_not_told),
-		UNIT(tells_what_has_changed_by_the_bitmap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#else
-int
-main(void)
-{
-	return cmocka_run_group_tests(NULL, NULL, NULL);
-}
 #endif

@@ -160,9 +160,10 @@ tear_down(void **state)
 	return rmdir(directory);
 }
 
+EACH(set_up, tear_down)
+
 /* That it reached the medium may be unknown when it has its name already. */
-static void
-is_whole_or_as_it_was(void **state)
+CASE(is_whole_or_as_it_was)
 {
 	static const char *const calls[] = { "fstatat", "openat", "fcntl",
 		"fsync", "flock", "unlinkat", "renameat", "faccessat", "fclose",
@@ -192,8 +193,7 @@ is_whole_or_as_it_was(void **state)
 	assert_true(made && alone());
 }
 
-static void
-leaves_alone_what_was_made_meanwhile(void **state)
+CASE(leaves_alone_what_was_made_meanwhile)
 {
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(newfile_open(&n, "hashfile", path, &f), 0);
@@ -222,8 +222,7 @@ leaves_alone_what_was_made_meanwhile(void **state)
 }
 
 /* Also if what was written later could be. */
-static void
-is_as_it_was_where_a_part_could_not_be_written(void **state)
+CASE(is_as_it_was_where_a_part_could_not_be_written)
 {
 	struct rlimit was, low;
 
@@ -245,8 +244,7 @@ is_as_it_was_where_a_part_could_not_be_written(void **state)
 }
 
 /* One that a killed run left is removed, and one in use is left alone. */
-static void
-is_written_beside(void **state)
+CASE(is_written_beside)
 {
 	char beside[96], name[400];
 	int fd;
@@ -278,8 +276,7 @@ is_written_beside(void **state)
 }
 
 /* As that of someone else in /tmp is. */
-static void
-is_not_made_where_what_is_beside_it_stays(void **state)
+CASE(is_not_made_where_what_is_beside_it_stays)
 {
 	char beside[96];
 	int fd;
@@ -307,8 +304,7 @@ is_not_made_where_what_is_beside_it_stays(void **state)
 }
 
 /* A path that no call takes is refused before one is made. */
-static void
-has_a_dir(void **state)
+CASE(has_a_dir)
 {
 	static char name[PATH_MAX + 20];
 	const char *base;
@@ -328,8 +324,7 @@ has_a_dir(void **state)
 }
 
 /* No directory is called safe because it could not be asked where it is. */
-static void
-may_be_among_devices(void **state)
+CASE(may_be_among_devices)
 {
 	int dir = open(directory, O_RDONLY), at = open("/dev", O_RDONLY);
 	unsigned left;
@@ -349,8 +344,7 @@ may_be_among_devices(void **state)
 
 /* ----------------------------------------------------------------- secrets */
 
-static void
-are_taken_out_of_the_command_line(void **state)
+CASE(are_taken_out_of_the_command_line)
 {
 	static const char *const given[] = { "if=iscsi://user%pass@host/t/1",
 		"of=rbd:a/b:key=abc:id=x", "bs=512" };
@@ -429,8 +423,7 @@ mask_one(const char *given, const char *told, size_t value, unsigned left)
 	secrets_free(&s);
 }
 
-static void
-are_hidden_in_commands_and_addresses(void **state)
+CASE(are_hidden_in_commands_and_addresses)
 {
 	unsigned i, k;
 
@@ -444,23 +437,4 @@ are_hidden_in_commands_and_addresses(void **state)
 	for (i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		mask_one(plain[i].given, plain[i].given, 0, 9);
 	assert_int_equal(rmdir("up:/user:pw@host") + rmdir("up:"), 0);
-}
-
-int
-main(void)
-{
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		CASE(is_whole_or_as_it_was),
-		CASE(leaves_alone_what_was_made_meanwhile),
-		CASE(is_as_it_was_where_a_part_could_not_be_written),
-		CASE(is_written_beside),
-		CASE(is_not_made_where_what_is_beside_it_stays),
-		CASE(has_a_dir),
-		CASE(may_be_among_devices),
-		CASE(are_taken_out_of_the_command_line),
-		CASE(are_hidden_in_commands_and_addresses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,8 @@ end(void **state)
 	return 0;
 }
 
+EACH(begin, end)
+
 static void
 again(void)
 {
@@ -93,8 +95,7 @@ stopped(void)
 	out.tally.left = GB;
 }
 
-static void
-says_how_to_write_only_the_rest(void **state)
+CASE(says_how_to_write_only_the_rest)
 {
 	stopped();
 	says("pardd: note: the same command with oflag=sparing skips what "
@@ -119,8 +120,7 @@ nothing(void)
 {
 }
 
-static void
-says_how_to_look_into_an_image(void **state)
+CASE(says_how_to_look_into_an_image)
 {
 	static const char one[] = "pardd: to see the files in it: mount "
 	    "-o ro,loop 'a b.img' /mnt\n";
@@ -149,8 +149,7 @@ says_how_to_look_into_an_image(void **state)
 	SILENT(nothing(), (src.be = &a_file, src.is.device = false));
 }
 
-static void
-says_what_goes_on_after_an_error(void **state)
+CASE(says_what_goes_on_after_an_error)
 {
 	static const char zeros[] = "pardd: everything before block 1953125 "
 	    "is in place; coe=1 puts zeros there\n";
@@ -194,8 +193,7 @@ rescued(void)
 	assert_int_equal(map_set(&out.map, GB, 512, BAD), 0);
 }
 
-static void
-says_how_a_rescue_goes_on(void **state)
+CASE(says_how_a_rescue_goes_on)
 {
 	static const char same[] = "pardd: the same command resumes where this "
 	    "one ended\n";
@@ -217,8 +215,7 @@ says_how_a_rescue_goes_on(void **state)
 	SILENT(rescued(), map_set(&out.map, 0, GB, FINISHED));
 }
 
-static void
-says_what_is_old_in_a_file(void **state)
+CASE(says_what_is_old_in_a_file)
 {
 	static const char old[] = "pardd: note: a b.img is longer than the "
 	    "copy, and what it holds from byte 4000000000 on is old; "
@@ -250,8 +247,7 @@ says_what_is_old_in_a_file(void **state)
 	}
 }
 
-static void
-says_what_a_clone_needs(void **state)
+CASE(says_what_a_clone_needs)
 {
 	struct remarks found = { .backup_astray = true };
 
@@ -285,6 +281,8 @@ begin_plain(void **state)
 	return failed;
 }
 
+EACH(begin_plain, end)
+
 static char name[] = "/x", *names[20];
 
 static const char *
@@ -295,8 +293,7 @@ damaged(struct damage_area a)
 	return SAID(report_damage(&p, &d));
 }
 
-static void
-says_which_files_are_hit(void **state)
+CASE(says_which_files_are_hit)
 {
 	struct damage_area a = { .number = 2, .type = "ext4", .bytes = 1024,
 		.ranges = 2, .files = { .known = true, .name = names } };
@@ -329,8 +326,7 @@ says_which_files_are_hit(void **state)
 	assert_non_null(strstr(damaged(a), "    /x\npardd: and 1 more file; "));
 }
 
-static void
-says_how_to_find_the_files(void **state)
+CASE(says_how_to_find_the_files)
 {
 	struct damage_area a = { .bytes = 512, .ranges = 1 };
 
@@ -349,8 +345,7 @@ says_how_to_find_the_files(void **state)
 	    "these bytes are free space\n");
 }
 
-static void
-says_what_is_known_of_partitions(void **state)
+CASE(says_what_is_known_of_partitions)
 {
 	struct damage_area area[17] = { { .outside = true } };
 	struct damage d = { .area = area, .n = 17, .table = TABLE_PART };
@@ -386,8 +381,7 @@ lines(const char *text)
 	return n;
 }
 
-static void
-lists_what_cannot_be_read(void **state)
+CASE(lists_what_cannot_be_read)
 {
 	bad(1);
 	p.src_off = 512;
@@ -407,8 +401,7 @@ lists_what_cannot_be_read(void **state)
 }
 
 /* A map that was saved tells the others. */
-static void
-lists_all_where_no_map_tells(void **state)
+CASE(lists_all_where_no_map_tells)
 {
 	unsigned i;
 
@@ -429,8 +422,7 @@ lists_all_where_no_map_tells(void **state)
 	}
 }
 
-static void
-lists_what_differs(void **state)
+CASE(lists_what_differs)
 {
 	struct map differ = { .ready = false };
 
@@ -451,27 +443,4 @@ lists_what_differs(void **state)
 	p.work = WORK_COMPARE;
 	assert_non_null(strstr(SAID(report_differing(&p, &out.map)),
 	    "; json= and map= list all of them\n"));
-}
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-#define LOSS(f)	cmocka_unit_test_setup_teardown(f, begin_plain, end)
-	const struct CMUnitTest tests[] = {
-		TEST(says_how_to_write_only_the_rest),
-		TEST(says_how_to_look_into_an_image),
-		TEST(says_what_goes_on_after_an_error),
-		TEST(says_how_a_rescue_goes_on),
-		TEST(says_what_is_old_in_a_file),
-		TEST(says_what_a_clone_needs),
-		LOSS(says_which_files_are_hit),
-		LOSS(says_how_to_find_the_files),
-		LOSS(says_what_is_known_of_partitions),
-		LOSS(lists_what_cannot_be_read),
-		LOSS(lists_all_where_no_map_tells),
-		LOSS(lists_what_differs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,8 +49,7 @@ static const char *const over[] = {
 	"8388608x1T", "99999999999999999999x0",
 };
 
-static void
-means_what_it_says(void **state)
+CASE(means_what_it_says)
 {
 	int64_t value;
 	size_t i;
@@ -75,8 +74,7 @@ reject(const char *text, int want)
 		fail_msg("\"%s\" sets the value to %" PRId64, text, value);
 }
 
-static void
-rejects_what_is_no_number(void **state)
+CASE(rejects_what_is_no_number)
 {
 	size_t i;
 
@@ -84,8 +82,7 @@ rejects_what_is_no_number(void **state)
 		reject(wrong[i], EINVAL);
 }
 
-static void
-rejects_what_does_not_fit(void **state)
+CASE(rejects_what_does_not_fit)
 {
 	size_t i;
 
@@ -93,8 +90,7 @@ rejects_what_does_not_fit(void **state)
 		reject(over[i], ERANGE);
 }
 
-static void
-writes_sizes_as_dd(void **state)
+CASE(writes_sizes_as_dd)
 {
 	static const struct {
 		double bytes;
@@ -118,8 +114,7 @@ writes_sizes_as_dd(void **state)
 	}
 }
 
-static void
-carries_into_the_next_unit(void **state)
+CASE(carries_into_the_next_unit)
 {
 	char buf[32];
 
@@ -128,8 +123,7 @@ carries_into_the_next_unit(void **state)
 	assert_string_equal(number_si(buf, sizeof(buf), 9999), "10 kB");
 }
 
-static void
-rounds_up(void **state)
+CASE(rounds_up)
 {
 	assert_int_equal(round_up(0, 512), 0);
 	assert_int_equal(round_up(1, 512), 512);
@@ -140,8 +134,7 @@ rounds_up(void **state)
 	assert_int_equal(round_up(7, 1), 7);
 }
 
-static void
-finds_the_part_of_a_byte(void **state)
+CASE(finds_the_part_of_a_byte)
 {
 	static const uint64_t large = INT64_MAX;
 
@@ -159,20 +152,4 @@ finds_the_part_of_a_byte(void **state)
 	assert_int_equal(number_part(UINT64_MAX - 1, 10, UINT64_MAX), 9);
 	assert_int_equal(number_part(UINT64_MAX, 10, UINT64_MAX), 10);
 	assert_int_equal(number_part(UINT64_MAX, 10, UINT64_MAX / 3), 30);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(means_what_it_says),
-		cmocka_unit_test(rejects_what_is_no_number),
-		cmocka_unit_test(rejects_what_does_not_fit),
-		cmocka_unit_test(writes_sizes_as_dd),
-		cmocka_unit_test(carries_into_the_next_unit),
-		cmocka_unit_test(rounds_up),
-		cmocka_unit_test(finds_the_part_of_a_byte),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, NULL)
+
 static struct nvme_disk
 asked(void)
 {
@@ -95,8 +97,7 @@ refused(int status, const char *words)
 	assert_non_null(strstr(f.text, words));
 }
 
-static void
-takes_size_and_block(void **state)
+CASE(takes_size_and_block)
 {
 	struct nvme_disk d = asked();
 
@@ -120,8 +121,7 @@ takes_size_and_block(void **state)
 }
 
 /* The most that there may be: bytes that a signed number holds. */
-static void
-has_a_largest_size(void **state)
+CASE(has_a_largest_size)
 {
 	memset(disk.space, 0xff, 8);
 	disk.space[6] = 0x3f;
@@ -131,8 +131,7 @@ has_a_largest_size(void **state)
 	assert_int_equal(asked().blocks, (UINT64_C(1) << 54) - 2);
 }
 
-static void
-takes_the_format_in_use(void **state)
+CASE(takes_the_format_in_use)
 {
 	format(5, 0, 12);
 	disk.space[FLBAS] = 5;
@@ -142,8 +141,7 @@ takes_the_format_in_use(void **state)
 	assert_int_equal(asked().block, 8192);
 }
 
-static void
-knows_what_it_can(void **state)
+CASE(knows_what_it_can)
 {
 	struct nvme_disk d;
 
@@ -167,8 +165,7 @@ knows_what_it_can(void **state)
 	assert_false(asked().frees_zeros);
 }
 
-static void
-refuses_metadata(void **state)
+CASE(refuses_metadata)
 {
 	format(0, 8, 9);
 	refused(STATUS_REFUSED, "8 bytes of metadata each, which");
@@ -188,8 +185,7 @@ refuses_metadata(void **state)
 	assert_int_equal(asked().protection, 0);
 }
 
-static void
-says_why_it_cannot_be_asked(void **state)
+CASE(says_why_it_cannot_be_asked)
 {
 	disk.id = -ENOTTY;
 	refused(STATUS_FILE, "takes no NVMe commands");
@@ -205,8 +201,7 @@ says_why_it_cannot_be_asked(void **state)
 	refused(STATUS_FILE, "Identify failed: capacity exceeded");
 }
 
-static void
-knows_it_again(void **state)
+CASE(knows_it_again)
 {
 	static const int part[] = { 0, FLBAS, DPS, LBAF, LBAF + 2, NGUID,
 		NGUID + 23 };
@@ -229,20 +224,4 @@ knows_it_again(void **state)
 	disk.space[0] ^= 1;
 	disk.fails[0] = -EIO;		/* it does not tell */
 	assert_int_equal(nvme_kept(7, 5000, "it", &d, &f), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(takes_size_and_block, set_up),
-		cmocka_unit_test_setup(has_a_largest_size, set_up),
-		cmocka_unit_test_setup(takes_the_format_in_use, set_up),
-		cmocka_unit_test_setup(knows_what_it_can, set_up),
-		cmocka_unit_test_setup(refuses_metadata, set_up),
-		cmocka_unit_test_setup(says_why_it_cannot_be_asked, set_up),
-		cmocka_unit_test_setup(knows_it_again, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,6 +213,4 @@ tear_down(void **state)
 	return lane_detach(&lane);
 }
 
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 #endif

@@ -24,8 +24,9 @@ right(uint64_t off, size_t len)
 	return memcmp(buf, disk.bytes + off, len) == 0;
 }
 
-static void
-moves_whole_blocks(void **state)
+EACH(set_up, tear_down)
+
+CASE(moves_whole_blocks)
 {
 	transfer(OP_READ, 3 * BLOCK, 40 * BLOCK);
 	assert_int_equal(io.err, 0);
@@ -43,8 +44,7 @@ moves_whole_blocks(void **state)
 	assert_int_equal(nvme.good, 3 + 32);	/* it is what was read */
 }
 
-static void
-reads_parts_of_blocks(void **state)
+CASE(reads_parts_of_blocks)
 {
 	transfer(OP_READ, 100, 3 * BLOCK);
 	assert_int_equal(io.err, 0);
@@ -60,8 +60,7 @@ reads_parts_of_blocks(void **state)
 	assert_int_equal(io.done, 0);
 }
 
-static void
-writes_no_parts_of_blocks(void **state)
+CASE(writes_no_parts_of_blocks)
 {
 	transfer(OP_WRITE, 100, BLOCK);
 	assert_int_equal(io.err, EINVAL);
@@ -71,8 +70,7 @@ writes_no_parts_of_blocks(void **state)
 	assert_int_equal(disk.bytes[0], 1);
 }
 
-static void
-ends_where_the_disk_does(void **state)
+CASE(ends_where_the_disk_does)
 {
 	transfer(OP_READ, 60 * BLOCK, 5 * BLOCK);
 	assert_int_equal(io.err, 0);
@@ -87,8 +85,7 @@ ends_where_the_disk_does(void **state)
 }
 
 /* The host takes no command of more than 10 blocks. */
-static void
-sends_smaller_ones(void **state)
+CASE(sends_smaller_ones)
 {
 	char text[200];
 
@@ -114,8 +111,7 @@ sends_smaller_ones(void **state)
 }
 
 /* One of a page is refused for another reason. */
-static void
-sends_none_below_a_page(void **state)
+CASE(sends_none_below_a_page)
 {
 	disk.rule[0] = (struct rule){ WRITE, LONG, .result = -EINVAL };
 	transfer(OP_WRITE, 0, 32 * BLOCK);
@@ -129,8 +125,7 @@ sends_none_below_a_page(void **state)
 	assert_int_equal(end.cmd.most, 8 * BLOCK);
 }
 
-static void
-tries_again_what_passes(void **state)
+CASE(tries_again_what_passes)
 {
 	char text[200];
 
@@ -145,8 +140,7 @@ tries_again_what_passes(void **state)
 	assert_string_equal(text, "3 commands retried");
 }
 
-static void
-does_not_try_for_ever(void **state)
+CASE(does_not_try_for_ever)
 {
 	disk.rule[0] = (struct rule){ WRITE, LONG, .result = NOT_READY };
 	transfer(OP_WRITE, 0, BLOCK);
@@ -157,8 +151,7 @@ does_not_try_for_ever(void **state)
 }
 
 /* A reset that lasts for two looks at it. */
-static void
-awaits_a_reset(void **state)
+CASE(awaits_a_reset)
 {
 	disk.rule[0] = (struct rule){ READ, 1, .result = -EINTR };
 	disk.state = "resetting";
@@ -174,8 +167,7 @@ awaits_a_reset(void **state)
 }
 
 /* ... but for no longer than timeout= says, a second. */
-static void
-awaits_no_reset_for_ever(void **state)
+CASE(awaits_no_reset_for_ever)
 {
 	disk.rule[0] = (struct rule){ READ, 1, .result = -EINTR };
 	disk.state = "connecting";
@@ -185,8 +177,7 @@ awaits_no_reset_for_ever(void **state)
 	assert_int_equal(disk.pauses, 10 + 1);
 }
 
-static void
-knows_a_disk_that_has_gone(void **state)
+CASE(knows_a_disk_that_has_gone)
 {
 	disk.gone = true;
 	disk.rule[0] = (struct rule){ READ, LONG, .result = NOT_READY };
@@ -202,8 +193,7 @@ knows_a_disk_that_has_gone(void **state)
 }
 
 /* What is no error of the medium is one of this block, if others can be read. */
-static void
-takes_a_refused_block_for_bad(void **state)
+CASE(takes_a_refused_block_for_bad)
 {
 	disk.rule[0] = (struct rule){ READ, LONG, 8, 4,
 		.result = SANITIZING };
@@ -228,8 +218,7 @@ takes_a_refused_block_for_bad(void **state)
 }
 
 /* ... but not where the kernel says why, nor a command that is not known. */
-static void
-takes_nothing_else_for_bad(void **state)
+CASE(takes_nothing_else_for_bad)
 {
 	end.spec.rescue = true;
 	disk.rule[0] = (struct rule){ READ, LONG, 8, 1, .result = UNKNOWN };
@@ -245,8 +234,7 @@ takes_nothing_else_for_bad(void **state)
 }
 
 /* Of a read that failed, none of its own blocks. */
-static void
-asks_elsewhere(void **state)
+CASE(asks_elsewhere)
 {
 	end.spec.coe = true;
 	disk.rule[0] = (struct rule){ READ, LONG, 0, 63,
@@ -261,8 +249,7 @@ asks_elsewhere(void **state)
 	assert_int_equal(io.err, EIO);
 }
 
-static void
-sends_nothing_to_another_format(void **state)
+CASE(sends_nothing_to_another_format)
 {
 	struct io_uring_sqe sqe[2];
 	unsigned before;
@@ -282,8 +269,7 @@ sends_nothing_to_another_format(void **state)
 }
 
 /* A disk that was asked to tell what is deallocated. */
-static void
-reads_what_is_deallocated(void **state)
+CASE(reads_what_is_deallocated)
 {
 	memset(buf, 0xee, sizeof(buf));
 	disk.rule[0] = (struct rule){ READ, LONG, 3, 2, .result = FREED };
@@ -302,8 +288,7 @@ reads_what_is_deallocated(void **state)
 	assert_int_equal(io.err, EIO);
 }
 
-static void
-makes_zeros(void **state)
+CASE(makes_zeros)
 {
 	transfer(OP_ZERO, 2 * BLOCK, 20 * BLOCK);
 	assert_int_equal(io.err, 0);
@@ -326,8 +311,7 @@ makes_zeros(void **state)
 	assert_int_equal(disk.last.cdw12 & DEALLOCATE, 0);
 }
 
-static void
-makes_no_zeros_where_refused(void **state)
+CASE(makes_no_zeros_where_refused)
 {
 	transfer(OP_ZERO, 1, BLOCK);
 	assert_int_equal(io.err, EOPNOTSUPP);
@@ -352,8 +336,7 @@ makes_no_zeros_where_refused(void **state)
 }
 
 /* The first pass of a rescue only. */
-static void
-is_hasty_at_first(void **state)
+CASE(is_hasty_at_first)
 {
 	transfer(OP_READ, 0, BLOCK);
 	assert_int_equal(disk.last.cdw12 & LIMITED, 0);
@@ -380,8 +363,7 @@ submits(enum op op, uint64_t off, size_t len)
 	return lane_start(&lane, &io, sqe);
 }
 
-static void
-submits_what_is_one_command(void **state)
+CASE(submits_what_is_one_command)
 {
 	assert_true(submits(OP_READ, 0, 16 * BLOCK));
 	assert_true(submits(OP_WRITE, 63 * BLOCK, BLOCK));
@@ -402,8 +384,7 @@ finish(enum op op, int result)
 	lane_finish(&lane, &io, result);
 }
 
-static void
-finishes_by_what_the_disk_says(void **state)
+CASE(finishes_by_what_the_disk_says)
 {
 	finish(OP_READ, 0);
 	assert_int_equal(io.done, 2 * BLOCK);
@@ -429,8 +410,7 @@ finishes_by_what_the_disk_says(void **state)
 	assert_int_equal(nvme.good, 1);
 }
 
-static void
-asks_whether_its_format_is_another(void **state)
+CASE(asks_whether_its_format_is_another)
 {
 	finish(OP_READ, FORMATTED);		/* it is not: once more */
 	assert_int_equal(io.err, 0);
@@ -452,8 +432,7 @@ asks_whether_its_format_is_another(void **state)
 	assert_true(nvme.changed);
 }
 
-static void
-takes_no_block_for_bad_before_the_copy(void **state)
+CASE(takes_no_block_for_bad_before_the_copy)
 {
 	end.spec.coe = true;
 	disk.rule[0] = (struct rule){ READ, 1, .result = 0x80 };
@@ -465,8 +444,7 @@ takes_no_block_for_bad_before_the_copy(void **state)
 	assert_int_equal(io.err, EIO);
 }
 
-static void
-cuts_the_longest_commands(void **state)
+CASE(cuts_the_longest_commands)
 {
 	nvme.disk.blocks = (uint64_t)1 << 20;
 	end.cmd.end = nvme.disk.blocks * BLOCK;
@@ -480,37 +458,4 @@ cuts_the_longest_commands(void **state)
 	nvme.disk.block = end.cmd.unit = 65536;	/* one of them is not halved */
 	transfer(OP_READ, 0, 65536);
 	assert_int_equal(io.err, EINVAL);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(moves_whole_blocks),
-		CASE(reads_parts_of_blocks),
-		CASE(writes_no_parts_of_blocks),
-		CASE(ends_where_the_disk_does),
-		CASE(sends_smaller_ones),
-		CASE(sends_none_below_a_page),
-		CASE(tries_again_what_passes),
-		CASE(does_not_try_for_ever),
-		CASE(awaits_a_reset),
-		CASE(awaits_no_reset_for_ever),
-		CASE(knows_a_disk_that_has_gone),
-		CASE(takes_a_refused_block_for_bad),
-		CASE(takes_nothing_else_for_bad),
-		CASE(asks_elsewhere),
-		CASE(sends_nothing_to_another_format),
-		CASE(reads_what_is_deallocated),
-		CASE(makes_zeros),
-		CASE(makes_no_zeros_where_refused),
-		CASE(is_hasty_at_first),
-		CASE(submits_what_is_one_command),
-		CASE(finishes_by_what_the_disk_says),
-		CASE(asks_whether_its_format_is_another),
-		CASE(takes_no_block_for_bad_before_the_copy),
-		CASE(cuts_the_longest_commands),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

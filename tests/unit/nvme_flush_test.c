@@ -7,8 +7,9 @@
 #include "base/status.h"
 #include "nvme_disk.h"
 
-static void
-flushes_once(void **state)
+EACH(set_up, tear_down)
+
+CASE(flushes_once)
 {
 	struct fault f;
 
@@ -26,8 +27,7 @@ flushes_once(void **state)
 }
 
 /* One that was not run has told nothing: it is sent again. */
-static void
-flushes_again_what_was_not_run(void **state)
+CASE(flushes_again_what_was_not_run)
 {
 	struct fault f;
 
@@ -43,8 +43,7 @@ flushes_again_what_was_not_run(void **state)
 	assert_int_equal(disk.commands, 4 + 11);
 }
 
-static void
-flushes_not_again_what_is_of_no_use(void **state)
+CASE(flushes_not_again_what_is_of_no_use)
 {
 	struct fault f;
 
@@ -53,8 +52,7 @@ flushes_not_again_what_is_of_no_use(void **state)
 	assert_int_equal(disk.commands, 1);
 }
 
-static void
-says_why_a_flush_was_not_sent(void **state)
+CASE(says_why_a_flush_was_not_sent)
 {
 	struct fault f;
 
@@ -63,8 +61,7 @@ says_why_a_flush_was_not_sent(void **state)
 	assert_non_null(strstr(f.text, "Operation not permitted"));
 }
 
-static void
-notices_that_the_power_was_off(void **state)
+CASE(notices_that_the_power_was_off)
 {
 	struct fault f;
 
@@ -84,8 +81,7 @@ notices_that_the_power_was_off(void **state)
 	assert_int_equal(nvme_backend.flush(&end, &f), 0);
 }
 
-static void
-notices_another_format(void **state)
+CASE(notices_another_format)
 {
 	struct fault f;
 
@@ -97,8 +93,7 @@ notices_another_format(void **state)
 	assert_int_equal(nvme_backend.check_kept(&end, 0, 0, 0, &f), 0);
 }
 
-static void
-reads_back_from_the_medium(void **state)
+CASE(reads_back_from_the_medium)
 {
 	struct endpoint r;
 	struct fault f;
@@ -124,20 +119,4 @@ reads_back_from_the_medium(void **state)
 	nvme.fd = -1;
 	assert_int_equal(endpoint_readback(&r, &end, UINT32_MAX, &f), -1);
 	assert_non_null(strstr(f.text, "opening it to read it back"));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(flushes_once),
-		CASE(flushes_again_what_was_not_run),
-		CASE(flushes_not_again_what_is_of_no_use),
-		CASE(says_why_a_flush_was_not_sent),
-		CASE(notices_that_the_power_was_off),
-		CASE(notices_another_format),
-		CASE(reads_back_from_the_medium),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

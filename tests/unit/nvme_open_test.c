@@ -134,6 +134,8 @@ tear_down(void **state)
 	return unlink(name);
 }
 
+EACH(set_up, tear_down)
+
 /* It has an ng node, too. */
 static void
 has_generic(void)
@@ -191,8 +193,7 @@ is_refused(enum role role, unsigned flags, int status, const char *says)
 	deny_nothing();
 }
 
-static void
-says_why_it_is_not_opened(void **state)
+CASE(says_why_it_is_not_opened)
 {
 	deny("open", 0, 0, EACCES);
 	is_refused(SOURCE, 0, STATUS_ERRNO + EACCES, "denied");
@@ -238,8 +239,7 @@ says_why_it_is_not_opened(void **state)
 	kernel.sysfs[0] = '/';
 }
 
-static void
-takes_the_generic_node_if_it_is_of_the_same_disk(void **state)
+CASE(takes_the_generic_node_if_it_is_of_the_same_disk)
 {
 	assert_false(opened(SOURCE, 0)->by_ring);
 	assert_non_null(end.sync_why);
@@ -281,8 +281,7 @@ limits(unsigned kb, unsigned segments, unsigned char mdts, unsigned most)
 	closed();
 }
 
-static void
-sends_no_more_than_disk_and_host_take(void **state)
+CASE(sends_no_more_than_disk_and_host_take)
 {
 	limits(128, 127, 0, 256);
 	limits(128, 127, 3, 64);		/* 2^3 pages */
@@ -310,8 +309,7 @@ zeros(const char *most, unsigned char oncs, unsigned flags, uint32_t blocks,
 	closed();
 }
 
-static void
-makes_zeros_if_disk_and_host_can(void **state)
+CASE(makes_zeros_if_disk_and_host_can)
 {
 	zeros("16384\n", 8, 0, 32, true);
 	zeros("16384\n", 0, 0, 0, false);
@@ -324,8 +322,7 @@ makes_zeros_if_disk_and_host_can(void **state)
 }
 
 /* An ng node of a disk that has no block node. */
-static void
-takes_usual_limits_without_a_block_node(void **state)
+CASE(takes_usual_limits_without_a_block_node)
 {
 	int path = open(name, O_PATH);
 
@@ -341,8 +338,7 @@ takes_usual_limits_without_a_block_node(void **state)
 	close(path);
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	unsigned n, were = count_open(), times = 0;
 
@@ -378,8 +374,7 @@ needs_memory(void **state)
 	closed();
 }
 
-static void
-reads_back_past_the_cache(void **state)
+CASE(reads_back_past_the_cache)
 {
 	unsigned were;
 
@@ -414,8 +409,7 @@ transfer(enum op op, int result, unsigned times, int err)
 	disk.times = 0;
 }
 
-static void
-waits_for_a_way_to_it(void **state)
+CASE(waits_for_a_way_to_it)
 {
 	struct nvme *nv;
 
@@ -442,8 +436,7 @@ waits_for_a_way_to_it(void **state)
 	closed();
 }
 
-static void
-waits_for_a_reset(void **state)
+CASE(waits_for_a_reset)
 {
 	static const struct { const char *state; unsigned polls; } all[] = {
 		{ "resetting\n", 10 }, { "connecting\n", 10 }, { "live\n", 0 },
@@ -474,8 +467,7 @@ waits_for_a_reset(void **state)
 	closed();
 }
 
-static void
-repeats_little_what_took_all_its_time(void **state)
+CASE(repeats_little_what_took_all_its_time)
 {
 	opened(SOURCE, 0);
 	((struct nvme *)end.priv)->how.timeout = 0;	/* it is over at once */
@@ -512,8 +504,7 @@ flushes(int result, unsigned times, int failed)
 	disk.times = 0;
 }
 
-static void
-repeats_a_flush_only_if_it_was_not_executed(void **state)
+CASE(repeats_a_flush_only_if_it_was_not_executed)
 {
 	struct nvme *nv;
 
@@ -534,26 +525,4 @@ repeats_a_flush_only_if_it_was_not_executed(void **state)
 	flushes(NO_WAY, EVER, -1);
 	assert_int_equal(disk.commands, 1);
 	closed();
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(says_why_it_is_not_opened),
-		UNIT(takes_the_generic_node_if_it_is_of_the_same_disk),
-		UNIT(sends_no_more_than_disk_and_host_take),
-		UNIT(makes_zeros_if_disk_and_host_can),
-		UNIT(takes_usual_limits_without_a_block_node),
-		UNIT(needs_memory),
-		UNIT(reads_back_past_the_cache),
-		UNIT(waits_for_a_way_to_it),
-		UNIT(waits_for_a_reset),
-		UNIT(repeats_little_what_took_all_its_time),
-		UNIT(repeats_a_flush_only_if_it_was_not_executed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

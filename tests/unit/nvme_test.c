@@ -58,8 +58,7 @@ static const struct {
 	{ -ENODEV, NVME_FATAL, NVME_FATAL, 0 },
 };
 
-static void
-judges_each_status(void **state)
+CASE(judges_each_status)
 {
 	struct nvme_reply r;
 	size_t i;
@@ -74,8 +73,7 @@ judges_each_status(void **state)
 }
 
 /* Whatever comes is told, and only 0 is good. */
-static void
-takes_no_error_for_success(void **state)
+CASE(takes_no_error_for_success)
 {
 	struct nvme_reply r;
 	int result;
@@ -91,8 +89,7 @@ takes_no_error_for_success(void **state)
 	}
 }
 
-static void
-refuses_what_is_not_known(void **state)
+CASE(refuses_what_is_not_known)
 {
 	struct nvme_reply r;
 
@@ -120,8 +117,7 @@ composed(const struct nvme_disk *d, const struct nvme_command *c)
 	return u;
 }
 
-static void
-composes_commands(void **state)
+CASE(composes_commands)
 {
 	const struct nvme_disk plain = { .nsid = 3, .block = 4096 };
 	const struct nvme_disk guarded = { .nsid = 3, .block = 512,
@@ -161,17 +157,4 @@ composes_commands(void **state)
 	assert_int_equal(composed(&any_place, &c).cdw12, 0x30000000);
 	c.op = OP_WRITE;
 	assert_int_equal(composed(&guarded, &c).cdw12, 0x20000000);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judges_each_status),
-		cmocka_unit_test(takes_no_error_for_success),
-		cmocka_unit_test(refuses_what_is_not_known),
-		cmocka_unit_test(composes_commands),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,8 +59,9 @@ has_open(int pid, bool write, const char *path)
 	return opened_any(pid, write, is_it, wanted);
 }
 
-static void
-has_what_it_opened(void **state)
+EACH(world_begin, world_end)
+
+CASE(has_what_it_opened)
 {
 	has("/bin/server", "x");
 	has("/img", "x");
@@ -86,8 +87,7 @@ has_what_it_opened(void **state)
 	assert_false(has_open(101, true, "/proc/100/fd/6"));
 }
 
-static void
-has_what_its_children_opened(void **state)
+CASE(has_what_its_children_opened)
 {
 	has("/bin/server", "x");
 	has("/bin/other", "x");
@@ -122,8 +122,7 @@ has_what_its_children_opened(void **state)
 	assert_false(has_open(110, true, "/proc/111/fd/3"));
 }
 
-static void
-has_the_other_end(void **state)
+CASE(has_the_other_end)
 {
 	leads("/proc/100/fd/3", "/img");
 	leads("/proc/101/fd/3", "socket:[54]");
@@ -134,16 +133,4 @@ has_the_other_end(void **state)
 	assert_int_equal(opened_peer(54), 101);
 	assert_int_equal(opened_peer(56), 0);
 	assert_int_equal(opened_peer(0), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD(has_what_it_opened),
-		WORLD(has_what_its_children_opened),
-		WORLD(has_the_other_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,7 @@ are(const char *options, const char *expected, int result)
 	assert_string_equal(text, expected);
 }
 
-static void
-are_listed(void **state)
+CASE(are_listed)
 {
 	are("rw,lowerdir=/a:/b,upperdir=/c,workdir=/w",
 	    "lower=/a;lower=/b;upper=/c;", 0);
@@ -59,8 +58,7 @@ are_listed(void **state)
 }
 
 /* "\:" is a colon of a name; mountinfo has \134 for the backslash. */
-static void
-are_decoded(void **state)
+CASE(are_decoded)
 {
 	are("lowerdir=/a\\134:b:/c\\040d\\054e", "lower=/a:b;lower=/c d,e;", 0);
 	are("lowerdir=/a\\134", "lower=/a\\;", 0);
@@ -68,15 +66,4 @@ are_decoded(void **state)
 	there = "/a\\:b";		/* a newer kernel takes it as it is */
 	are("upperdir=/a\\134:b", "upper=/a\\:b;", 0);
 	there = NULL;
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(are_listed),
-		cmocka_unit_test(are_decoded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

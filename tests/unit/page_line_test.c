@@ -31,6 +31,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 static void
 is(const char *text)
 {
@@ -39,8 +41,7 @@ is(const char *text)
 	rewind(s.out);
 }
 
-static void
-folds_at_the_last_blank(void **state)
+CASE(folds_at_the_last_blank)
 {
 	page_wrap(&s, "WHAT:", "twenty columns of it");
 	is("WHAT:   twenty columns of it\n");
@@ -49,8 +50,7 @@ folds_at_the_last_blank(void **state)
 	    "        more\n");
 }
 
-static void
-folds_no_command(void **state)
+CASE(folds_no_command)
 {
 	page_told(&s, "", "do this: %s%s, then that", "pardd if=/dev/one of=",
 	    "/dev/two");
@@ -59,16 +59,14 @@ folds_no_command(void **state)
 	    "        then that\n");
 }
 
-static void
-cuts_what_has_no_blank(void **state)
+CASE(cuts_what_has_no_blank)
 {
 	page_wrap(&s, "", "12345678901234567890123");
 	is("        12345678901234567890\n"
 	    "        123\n");
 }
 
-static void
-ends_a_list_where_it_is_full(void **state)
+CASE(ends_a_list_where_it_is_full)
 {
 	struct list l;
 	int i;
@@ -86,8 +84,7 @@ ends_a_list_where_it_is_full(void **state)
 	    "        has one thing, thing 0, thing 1, thing 2 and 6 more\n");
 }
 
-static void
-cuts_the_first_of_a_list_where_it_must(void **state)
+CASE(cuts_the_first_of_a_list_where_it_must)
 {
 	struct list l;
 
@@ -98,20 +95,4 @@ cuts_the_first_of_a_list_where_it_must(void **state)
 	list_item(&l, "another");
 	list_put(&s, "", &l);
 	is("        2 ext4 whole: for a reason that is lon... and 1 more\n");
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(folds_at_the_last_blank),
-		UNIT(folds_no_command),
-		UNIT(cuts_what_has_no_blank),
-		UNIT(ends_a_list_where_it_is_full),
-		UNIT(cuts_the_first_of_a_list_where_it_must),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 static size_t
 partitions(void)
 {
@@ -72,8 +74,7 @@ partitions(void)
 	return t.n;
 }
 
-static void
-are_found_in_any_kind_of_extended_one(void **state)
+CASE(are_found_in_any_kind_of_extended_one)
 {
 	static const unsigned types[] = { 0x05, 0x0f, 0x85 };
 	size_t i;
@@ -93,8 +94,7 @@ are_found_in_any_kind_of_extended_one(void **state)
 }
 
 /* Where a link cannot be read the partitions before it are there. */
-static void
-are_found_up_to_a_link_that_is_lost(void **state)
+CASE(are_found_up_to_a_link_that_is_lost)
 {
 	disk.ep.be = &probed;
 	disk.ep.is.probed = true;
@@ -110,8 +110,7 @@ are_found_up_to_a_link_that_is_lost(void **state)
 }
 
 /* For an MBR libblkid counts 512 bytes in 32 bits. */
-static void
-of_large_sectors_are_mended(void **state)
+CASE(of_large_sectors_are_mended)
 {
 	end_disk(&disk);
 	begin_disk(&disk, "disk", &viewed, 4096, UINT64_C(1) << 30);
@@ -130,8 +129,7 @@ of_large_sectors_are_mended(void **state)
 	    "than can be followed");
 }
 
-static void
-are_not_looked_for_where_none_can_be(void **state)
+CASE(are_not_looked_for_where_none_can_be)
 {
 	static const char *const none = "ipart=1: disk has no partitions; a "
 	    "disk or the image of one is needed";
@@ -156,8 +154,7 @@ are_not_looked_for_where_none_can_be(void **state)
 	assert_null(sign);
 }
 
-static void
-are_unknown_where_the_disk_cannot_be_read(void **state)
+CASE(are_unknown_where_the_disk_cannot_be_read)
 {
 	disk.view_err = EACCES;
 	assert_int_equal(parts_limit(&disk.ep, 1, &f), -1);
@@ -178,8 +175,7 @@ are_unknown_where_the_disk_cannot_be_read(void **state)
 	assert_int_equal(parts_signs(&disk.ep, 0, UINT64_MAX, &sign), 0);
 }
 
-static void
-limit_an_end(void **state)
+CASE(limit_an_end)
 {
 	char list[1024] = "it has 2 (bytes 512000 to 548863)";
 	size_t i;
@@ -207,8 +203,7 @@ limit_an_end(void **state)
 }
 
 /* Of what a rescue has not read nothing is taken, even in the same block. */
-static void
-of_a_rescue_are_those_that_were_read(void **state)
+CASE(of_a_rescue_are_those_that_were_read)
 {
 	unsigned i, failed = 0;
 
@@ -242,8 +237,7 @@ of_a_rescue_are_those_that_were_read(void **state)
 	assert_int_equal(failed, 4);
 }
 
-static void
-have_signatures(void **state)
+CASE(have_signatures)
 {
 	add_row(&disk, 0, 0, 0x83, 64, 64);
 	add_ext2(&disk, 64 * SECTOR, 32);
@@ -258,8 +252,7 @@ have_signatures(void **state)
 }
 
 /* A range that the disk does not have is not looked at. */
-static void
-have_a_volume_each(void **state)
+CASE(have_a_volume_each)
 {
 	struct volume v;
 
@@ -283,8 +276,7 @@ have_a_volume_each(void **state)
 }
 
 /* Each request for memory fails once; where libblkid hides it, some are there. */
-static void
-are_whole_or_memory_is_short(void **state)
+CASE(are_whole_or_memory_is_short)
 {
 	unsigned i;
 	int failed;
@@ -301,24 +293,4 @@ are_whole_or_memory_is_short(void **state)
 			assert_true(t.n <= 19);
 	}
 	assert_int_equal(t.n, 19);
-}
-
-int
-main(void)
-{
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		CASE(are_found_in_any_kind_of_extended_one),
-		CASE(are_found_up_to_a_link_that_is_lost),
-		CASE(of_large_sectors_are_mended),
-		CASE(are_not_looked_for_where_none_can_be),
-		CASE(are_unknown_where_the_disk_cannot_be_read),
-		CASE(limit_an_end),
-		CASE(of_a_rescue_are_those_that_were_read),
-		CASE(have_signatures),
-		CASE(have_a_volume_each),
-		CASE(are_whole_or_memory_is_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,6 +114,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 static bool
 among(const char *name)
 {
@@ -127,8 +129,7 @@ among(const char *name)
 	return is;
 }
 
-static void
-knows_what_is_below(void **state)
+CASE(knows_what_is_below)
 {
 	assert_true(among("dev"));
 	assert_true(among("dev/shm"));
@@ -138,8 +139,7 @@ knows_what_is_below(void **state)
 }
 
 /* A directory that cannot be asked where it is may be among them. */
-static void
-takes_what_it_does_not_know(void **state)
+CASE(takes_what_it_does_not_know)
 {
 	unsigned i;
 
@@ -150,16 +150,14 @@ takes_what_it_does_not_know(void **state)
 	failing = 0;
 }
 
-static void
-takes_all_of_a_file_system(void **state)
+CASE(takes_all_of_a_file_system)
 {
 	apart = true;
 	assert_true(among("device"));
 }
 
 /* Which directory is missing; or what else is wrong. */
-static void
-tells_what_is_missing(void **state)
+CASE(tells_what_is_missing)
 {
 	struct fault f;
 
@@ -169,19 +167,4 @@ tells_what_is_missing(void **state)
 	assert_int_equal(path_for_new("/proc/version/x", "it", &f), -1);
 	assert_int_equal(f.status, 50 + ENOTDIR);
 	assert_string_equal(f.text, "it: Not a directory");
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(knows_what_is_below),
-		UNIT(takes_what_it_does_not_know),
-		UNIT(takes_all_of_a_file_system),
-		UNIT(tells_what_is_missing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,8 +29,7 @@ run(struct map *map, uint64_t off, uint64_t len)
 	assert_int_equal(map_set(map, to - 512, 512, BAD), 0);
 }
 
-static void
-dead_head(void **state)
+CASE(dead_head)
 {
 	struct map map = fresh();
 	struct pattern p;
@@ -47,8 +46,7 @@ dead_head(void **state)
 	map_free(&map);
 }
 
-static void
-shorter_tracks(void **state)
+CASE(shorter_tracks)
 {
 	struct map map = fresh();
 	struct pattern p;
@@ -62,8 +60,7 @@ shorter_tracks(void **state)
 	map_free(&map);
 }
 
-static void
-two_are_none(void **state)
+CASE(two_are_none)
 {
 	struct map map = fresh();
 	struct pattern p;
@@ -79,8 +76,7 @@ two_are_none(void **state)
 	map_free(&map);
 }
 
-static void
-three_are_some(void **state)
+CASE(three_are_some)
 {
 	struct map map = fresh();
 	struct pattern p;
@@ -100,8 +96,7 @@ three_are_some(void **state)
 	map_free(&map);
 }
 
-static void
-short_runs_are_none(void **state)
+CASE(short_runs_are_none)
 {
 	struct map map = fresh();
 	struct pattern p;
@@ -112,18 +107,4 @@ short_runs_are_none(void **state)
 		    UNTRIMMED), 0);
 	assert_false(pattern_find(&map, &p));
 	map_free(&map);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dead_head),
-		cmocka_unit_test(shorter_tracks),
-		cmocka_unit_test(two_are_none),
-		cmocka_unit_test(three_are_some),
-		cmocka_unit_test(short_runs_are_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

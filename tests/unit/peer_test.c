@@ -113,8 +113,7 @@ inode(int fd)
 	return st.st_ino;
 }
 
-static void
-is_found_on_this_machine(void **state)
+CASE(is_found_on_this_machine)
 {
 	static const struct {
 		int		family, serves;
@@ -143,8 +142,7 @@ is_found_on_this_machine(void **state)
 	}
 }
 
-static void
-is_not_known(void **state)
+CASE(is_not_known)
 {
 	char text[80] = "x";
 	unsigned long got;
@@ -185,8 +183,7 @@ begin_answer(unsigned short type)
 }
 
 /* Nothing of an answer that is another one, or ends too soon, is taken. */
-static void
-is_told_by_the_kernel(void **state)
+CASE(is_told_by_the_kernel)
 {
 	int fd[2];
 
@@ -222,8 +219,7 @@ is_told_by_the_kernel(void **state)
 	close(fd[1]);
 }
 
-static void
-is_not_known_without_a_list(void **state)
+CASE(is_not_known_without_a_list)
 {
 	struct pair p;
 
@@ -236,17 +232,4 @@ is_not_known_without_a_list(void **state)
 	p.here = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG);
 	assert_int_equal(peer_inode(p.here), 0);
 	close(p.here);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_found_on_this_machine),
-		cmocka_unit_test(is_not_known),
-		cmocka_unit_test(is_told_by_the_kernel),
-		cmocka_unit_test(is_not_known_without_a_list),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

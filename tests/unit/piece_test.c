@@ -146,6 +146,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 static struct worker *
 begin(void)
 {
@@ -209,8 +211,7 @@ lose(unsigned sector, unsigned n, unsigned times)
 	memset(end.bad + sector, (int)times, n);
 }
 
-static void
-is_lost_block_by_block(void **state)
+CASE(is_lost_block_by_block)
 {
 	/* a block that is good, one that is not in the piece, one before it */
 	static const uint64_t hints[] = { 0, 0, 50, 400, 1 };
@@ -240,8 +241,7 @@ is_lost_block_by_block(void **state)
 }
 
 /* Reads grow again behind a block that is lost, as far as they may. */
-static void
-is_read_in_few_parts_beside_a_bad_block(void **state)
+CASE(is_read_in_few_parts_beside_a_bad_block)
 {
 	lose(3, 1, 255);
 	end.silent = true;
@@ -261,8 +261,7 @@ is_read_in_few_parts_beside_a_bad_block(void **state)
 }
 
 /* retries= is for single blocks, and not for a run that ends. */
-static void
-is_tried_again(void **state)
+CASE(is_tried_again)
 {
 	lose(70, 1, 8);
 	o.retries = 10;
@@ -281,8 +280,7 @@ is_tried_again(void **state)
 }
 
 /* So is a write, which has failed here once. */
-static void
-is_written_again(void **state)
+CASE(is_written_again)
 {
 	struct io io;
 	int stopped;
@@ -302,8 +300,7 @@ is_written_again(void **state)
 	}
 }
 
-static void
-is_as_it_was_when_the_run_ends(void **state)
+CASE(is_as_it_was_when_the_run_ends)
 {
 	static const enum act acts[] = { STOP, GO, SHORT };
 	unsigned at, coe;
@@ -336,8 +333,7 @@ is_as_it_was_when_the_run_ends(void **state)
 }
 
 /* Behind what was not written, nothing is written in order any more. */
-static void
-ends_in_order(void **state)
+CASE(ends_in_order)
 {
 	unsigned cut;
 
@@ -361,8 +357,7 @@ ends_in_order(void **state)
 }
 
 /* A digest that could not be noted is not passed over in silence. */
-static void
-has_its_digests(void **state)
+CASE(has_its_digests)
 {
 	struct digest_table digests;
 	struct ranges ranges = { .notes = true };
@@ -387,8 +382,7 @@ has_its_digests(void **state)
 	digest_table_free(&ranges.noted);
 }
 
-static void
-is_whole_or_memory_is_short(void **state)
+CASE(is_whole_or_memory_is_short)
 {
 	unsigned i;
 
@@ -410,8 +404,7 @@ is_whole_or_memory_is_short(void **state)
 
 /* ------------------------------------------------------------------- holes */
 
-static void
-has_holes(void **state)
+CASE(has_holes)
 {
 	static const int errs[] = { 0, EOPNOTSUPP, EIO };
 	unsigned device, i, k, empty;
@@ -443,8 +436,7 @@ has_holes(void **state)
 }
 
 /* No page of the target is both made zeros and written. */
-static void
-has_zeros_of_whole_pages(void **state)
+CASE(has_zeros_of_whole_pages)
 {
 	p.holes = true;
 	target.ep.is.zeroes = true;
@@ -460,8 +452,7 @@ has_zeros_of_whole_pages(void **state)
 }
 
 /* Each end of a run, in holes too. */
-static void
-has_holes_when_the_run_ends(void **state)
+CASE(has_holes_when_the_run_ends)
 {
 	unsigned at, device;
 
@@ -502,8 +493,7 @@ has_holes_when_the_run_ends(void **state)
 }
 
 /* What is left out of the copy is made zeros at the end. */
-static void
-is_cleared(void **state)
+CASE(is_cleared)
 {
 	static const int errs[] = { 0, EOPNOTSUPP, EIO };
 	struct worker *w;
@@ -570,8 +560,7 @@ is_cleared(void **state)
 }
 
 /* conv=sparse: what was read as zeros is made so, or written. */
-static void
-is_sparse(void **state)
+CASE(is_sparse)
 {
 	static const int errs[] = { 0, EOPNOTSUPP, EIO };
 	unsigned i, device;
@@ -591,27 +580,4 @@ is_sparse(void **state)
 				    LENGTH);
 			finish();
 		}
-}
-
-int
-main(void)
-{
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		CASE(is_lost_block_by_block),
-		CASE(is_read_in_few_parts_beside_a_bad_block),
-		CASE(is_tried_again),
-		CASE(is_written_again),
-		CASE(is_as_it_was_when_the_run_ends),
-		CASE(ends_in_order),
-		CASE(has_its_digests),
-		CASE(is_whole_or_memory_is_short),
-		CASE(has_holes),
-		CASE(has_zeros_of_whole_pages),
-		CASE(has_holes_when_the_run_ends),
-		CASE(is_cleared),
-		CASE(is_sparse),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

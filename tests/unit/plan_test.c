@@ -102,6 +102,8 @@ begin(void **state)
 	return 0;
 }
 
+EACH(begin, NULL)
+
 /* Plan by these operands; the status. */
 static int
 plan(const struct layout *l, ...)
@@ -132,8 +134,7 @@ says(const char *text)
 
 /* -------------------------------------------------------------- where, how much */
 
-static void
-refuses_what_cannot_be_addressed(void **state)
+CASE(refuses_what_cannot_be_addressed)
 {
 	const struct layout l = { .all = true, .off = 512, .length = EIB };
 
@@ -171,8 +172,7 @@ refuses_what_cannot_be_addressed(void **state)
 }
 
 /* What is checked lies where the manifest says, unless one says otherwise. */
-static void
-finds_what_a_manifest_covers(void **state)
+CASE(finds_what_a_manifest_covers)
 {
 	const struct layout l = { .all = true, .off = 512, .length = 1024,
 		.chunk = 4096 };
@@ -193,8 +193,7 @@ finds_what_a_manifest_covers(void **state)
 	assert_int_equal(plan(&l, "check=1", "manifest=m", "bpt=8", none), 0);
 }
 
-static void
-wants_one_block_size(void **state)
+CASE(wants_one_block_size)
 {
 	assert_int_equal(plan(NULL, "ibs=4096", none), STATUS_USAGE);
 	says("which is 512 here; write bs=4096 alone");
@@ -206,8 +205,7 @@ wants_one_block_size(void **state)
 
 /* ------------------------------------------------------------------ the pieces */
 
-static void
-chooses_transfers(void **state)
+CASE(chooses_transfers)
 {
 	static const struct {
 		uint32_t	stripe, most;	/* of the target */
@@ -229,8 +227,7 @@ chooses_transfers(void **state)
 }
 
 /* The largest of all that are multiplied. */
-static void
-refuses_transfers_that_are_too_large(void **state)
+CASE(refuses_transfers_that_are_too_large)
 {
 	assert_int_equal(plan(NULL, "bpt=2097152", none), 0);
 	assert_int_equal(p.chunk, 1 << 30);
@@ -244,8 +241,7 @@ refuses_transfers_that_are_too_large(void **state)
 }
 
 /* Writes that wait are made by page, where nothing else asks for pieces. */
-static void
-claims_pages_where_writes_wait(void **state)
+CASE(claims_pages_where_writes_wait)
 {
 	assert_int_equal(plan(NULL, "oflag=dsync", "bpt=1", none), 0);
 	assert_int_equal(p.claim, 4096);
@@ -272,8 +268,7 @@ claims_pages_where_writes_wait(void **state)
 	assert_int_equal(p.claim, 512);
 }
 
-static void
-limits_digests(void **state)
+CASE(limits_digests)
 {
 	src.geo.size = INT64_C(1) << 45;
 	assert_int_equal(plan(NULL, "verify=1", none), 0);
@@ -293,8 +288,7 @@ limits_digests(void **state)
 }
 
 /* A moment: each thing by which it would be none. */
-static void
-knows_what_takes_a_moment(void **state)
+CASE(knows_what_takes_a_moment)
 {
 	static const char *const words[] = { "verify=1", "rate=1M",
 		"used=only", "hash=xxh128", "iflag=direct", "oflag=sync",
@@ -320,8 +314,7 @@ knows_what_takes_a_moment(void **state)
 
 /* ------------------------------------------------------------------- by whom */
 
-static void
-chooses_queues(void **state)
+CASE(chooses_queues)
 {
 	src.is.past_cache = true;
 	assert_int_equal(plan(NULL, "engine=async", none), 0);
@@ -379,8 +372,7 @@ has_zones(const char *operand, unsigned zones, uint64_t claim, uint64_t phase)
 	assert_int_equal(plan_phase(&p), phase);
 }
 
-static void
-claims_zones(void **state)
+CASE(claims_zones)
 {
 	make_zoned();
 	has_zones("seek=0", 3, ZONE, 0);
@@ -399,9 +391,10 @@ claims_zones(void **state)
 	says("qd= cannot be used here");	/* nobody gave engine= */
 }
 
+EACH(world_begin, world_end)
+
 /* The head of the source would travel, too: that of what a file lies on. */
-static void
-claims_no_zones_where_the_source_rotates(void **state)
+CASE(claims_no_zones_where_the_source_rotates)
 {
 	make_zoned();
 	src.be = &a_disk;
@@ -420,8 +413,9 @@ claims_no_zones_where_the_source_rotates(void **state)
 
 /* -------------------------------------------------------------- what is there */
 
-static void
-knows_what_fits(void **state)
+EACH(begin, NULL)
+
+CASE(knows_what_fits)
 {
 	dst.fs = (struct statfs){ .f_type = EXT4_SUPER_MAGIC, .f_bsize = 4096,
 		.f_blocks = 2000, .f_bfree = 1500, .f_bavail = 1000 };
@@ -445,8 +439,7 @@ knows_what_fits(void **state)
 }
 
 /* What is reserved is root's, and what the target has it may keep. */
-static void
-knows_what_fits_now(void **state)
+CASE(knows_what_fits_now)
 {
 	dst.fs = (struct statfs){ .f_type = EXT4_SUPER_MAGIC, .f_bsize = 4096,
 		.f_frsize = 1024, .f_blocks = 20000, .f_bfree = 10240,
@@ -491,8 +484,7 @@ objects(const char *operand, const char *why)
 	}
 }
 
-static void
-objects_to_what_leads_beyond(void **state)
+CASE(objects_to_what_leads_beyond)
 {
 	const struct layout l = { .all = true, .length = 20 * MIB,
 		.chunk = MIB };
@@ -523,8 +515,7 @@ objects_to_what_leads_beyond(void **state)
 	    "but 10485760 are to be copied; count=20479 fits");
 }
 
-static void
-objects_to_a_comparison_beyond_the_other(void **state)
+CASE(objects_to_a_comparison_beyond_the_other)
 {
 	dst.geo.size = MIB;
 	objects("compare=1", NULL);
@@ -546,8 +537,7 @@ objects_to_a_comparison_beyond_the_other(void **state)
 	assert_int_equal(safety_check(&p, &f), 0);
 }
 
-static void
-objects_to_an_empty_device(void **state)
+CASE(objects_to_an_empty_device)
 {
 	src.geo.size = 0;
 	objects("bs=512", NULL);		/* a file may be empty */
@@ -561,8 +551,7 @@ objects_to_an_empty_device(void **state)
 }
 
 /* A map needs places on both ends. */
-static void
-objects_to_a_map_of_a_stream(void **state)
+CASE(objects_to_a_map_of_a_stream)
 {
 	objects("map=m", NULL);
 	dst.is.streamed = true;
@@ -574,8 +563,7 @@ objects_to_a_map_of_a_stream(void **state)
 	objects("map=m", "from is read or written in order");
 }
 
-static void
-objects_to_a_terminal(void **state)
+CASE(objects_to_a_terminal)
 {
 	dst.is.inherited = dst.is.device = true;
 	dst.be = &a_disk;
@@ -590,8 +578,7 @@ objects_to_a_terminal(void **state)
 	assert_int_equal(safety_check(&p, &f), 0);
 }
 
-static void
-objects_where_blocks_cannot_be_shared(void **state)
+CASE(objects_where_blocks_cannot_be_shared)
 {
 	objects("reflink=always", "from and to are not both files");
 	src.is.shares = true;
@@ -607,8 +594,7 @@ objects_where_blocks_cannot_be_shared(void **state)
 	assert_int_equal(safety_check(&p, &f), 0);
 }
 
-static void
-objects_to_a_disk_that_cannot_be_known_again(void **state)
+CASE(objects_to_a_disk_that_cannot_be_known_again)
 {
 	assert_int_equal(plan(NULL, "map=m", "wait=5", none), 0);
 	assert_int_equal(safety_check(&p, &f), -1);
@@ -631,8 +617,7 @@ objects_to_a_disk_that_cannot_be_known_again(void **state)
 	objects("oserial=S1", "to is not a disk, and oserial= asks for one");
 }
 
-static void
-objects_to_what_cannot_be_read_back(void **state)
+CASE(objects_to_what_cannot_be_read_back)
 {
 	static const struct backend back = { .open_readback =
 		(int (*)(const struct endpoint *, struct endpoint *,
@@ -644,37 +629,4 @@ objects_to_what_cannot_be_read_back(void **state)
 	objects("verify=1", "to");
 	dst.be = &back;
 	objects("verify=1", NULL);
-}
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup(f, begin)
-	const struct CMUnitTest tests[] = {
-		TEST(refuses_what_cannot_be_addressed),
-		TEST(finds_what_a_manifest_covers),
-		TEST(wants_one_block_size),
-		TEST(chooses_transfers),
-		TEST(refuses_transfers_that_are_too_large),
-		TEST(claims_pages_where_writes_wait),
-		TEST(limits_digests),
-		TEST(knows_what_takes_a_moment),
-		TEST(chooses_queues),
-		TEST(claims_zones),
-		cmocka_unit_test_setup_teardown(
-		    claims_no_zones_where_the_source_rotates, world_begin,
-		    world_end),
-		TEST(knows_what_fits),
-		TEST(knows_what_fits_now),
-		TEST(objects_to_what_leads_beyond),
-		TEST(objects_to_a_comparison_beyond_the_other),
-		TEST(objects_to_an_empty_device),
-		TEST(objects_to_a_map_of_a_stream),
-		TEST(objects_to_a_terminal),
-		TEST(objects_where_blocks_cannot_be_shared),
-		TEST(objects_to_a_disk_that_cannot_be_known_again),
-		TEST(objects_to_what_cannot_be_read_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

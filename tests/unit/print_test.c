@@ -142,6 +142,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, NULL)
+
 static void
 said(const char *text)
 {
@@ -149,8 +151,7 @@ said(const char *text)
 	assert_memory_equal(err.text, text, err.n);
 }
 
-static void
-writes_all(void **state)
+CASE(writes_all)
 {
 	err.result[0] = -EINTR;
 	err.result[1] = 3;
@@ -160,8 +161,7 @@ writes_all(void **state)
 	assert_int_equal(err.writes, 4);
 }
 
-static void
-gives_up(void **state)
+CASE(gives_up)
 {
 	err.result[0] = 2;
 	err.result[1] = -EPIPE;
@@ -171,8 +171,7 @@ gives_up(void **state)
 }
 
 /* Asks first without a wait, then in ticks. */
-static void
-waits_for_room(void **state)
+CASE(waits_for_room)
 {
 	err.full = 3;
 	assert_false(print_room());
@@ -183,8 +182,7 @@ waits_for_room(void **state)
 }
 
 /* SIGUSR1 asks for a line, and so drops none. */
-static void
-answers_a_signal(void **state)
+CASE(answers_a_signal)
 {
 	sigset_t set;
 
@@ -205,8 +203,7 @@ answers_a_signal(void **state)
 		continue;
 }
 
-static void
-prints_long_lines(void **state)
+CASE(prints_long_lines)
 {
 	static char word[LONG + 1];
 
@@ -235,8 +232,7 @@ folded(unsigned short columns, const char *text)
 	said(text);
 }
 
-static void
-folds_before_a_word_or_a_command(void **state)
+CASE(folds_before_a_word_or_a_command)
 {
 	folded(129, "pardd: note: a, b is larger, so its backup is not at the "
 	    "end; to move it there: sfdisk --relocate gpt-bak-std "
@@ -273,8 +269,7 @@ coloured(const char *no, const char *term, bool terminal)
 	return print_colours(stderr);
 }
 
-static void
-knows_a_terminal(void **state)
+CASE(knows_a_terminal)
 {
 	assert_true(coloured(NULL, "xterm", true));
 	assert_true(coloured("", "xterm", true));
@@ -290,8 +285,7 @@ knows_a_terminal(void **state)
 }
 
 /* Whoever cannot hold lines back leaves nothing open. */
-static void
-holds(void **state)
+CASE(holds)
 {
 	open_ones = 1 + 2;
 	assert_int_equal(print_hold(), 100);
@@ -305,23 +299,4 @@ holds(void **state)
 		assert_int_equal(open_ones, 0);
 		err.fails = call;
 	}
-}
-
-#define TEST(f)	cmocka_unit_test_setup(f, set_up)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(writes_all),
-		TEST(gives_up),
-		TEST(waits_for_room),
-		TEST(answers_a_signal),
-		TEST(prints_long_lines),
-		TEST(folds_before_a_word_or_a_command),
-		TEST(knows_a_terminal),
-		TEST(holds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static const uint64_t MS = 1000000;	/* ns */
 
 struct rig {			/* a plan with two workers and their lanes */
@@ -58,6 +57,8 @@ teardown(void **state)
 	return 0;
 }
 
+EACH(setup, teardown)
+
 /* A request from ms to ms of the run. */
 static void
 note(struct rig *r, struct lane *lane, enum op op, uint64_t off, size_t len,
@@ -69,8 +70,7 @@ note(struct rig *r, struct lane *lane, enum op op, uint64_t off, size_t len,
 	gauge_note(lane, &io, r->pr->start + to * MS);
 }
 
-static void
-bins_get_wider(void **state)
+CASE(bins_get_wider)
 {
 	struct rig *r = *state;
 	const uint64_t far = UINT64_C(1) << 40;
@@ -94,8 +94,7 @@ bins_get_wider(void **state)
 	    (far / r->sum.width + 1) * r->sum.width);
 }
 
-static void
-slots_get_wider(void **state)
+CASE(slots_get_wider)
 {
 	struct rig *r = *state;
 	uint64_t day = UINT64_C(24) * 3600 * 1000;
@@ -108,8 +107,7 @@ slots_get_wider(void **state)
 	assert_true(r->sum.tick * PROFILE_SLOTS > day * MS);
 }
 
-static void
-buckets_have_no_gaps(void **state)
+CASE(buckets_have_no_gaps)
 {
 	unsigned i;
 
@@ -123,8 +121,7 @@ buckets_have_no_gaps(void **state)
 	assert_true(gauge_bucket(PROFILE_BUCKETS) > UINT64_C(1000) * MS);
 }
 
-static void
-latencies_fall_into_their_buckets(void **state)
+CASE(latencies_fall_into_their_buckets)
 {
 	struct rig *r = *state;
 	unsigned i, n = 0;
@@ -146,8 +143,7 @@ latencies_fall_into_their_buckets(void **state)
 	assert_int_equal(r->sum.least, 1);
 }
 
-static void
-percentiles_are_near(void **state)
+CASE(percentiles_are_near)
 {
 	static const double parts[] = { 0.01, 0.1, 0.5, 0.9, 0.99, 0.999 };
 	struct rig *r = *state;
@@ -166,8 +162,7 @@ percentiles_are_near(void **state)
 	assert_true(profile_percentile(&r->sum, 1) <= 10000 * (double)MS);
 }
 
-static void
-the_slowest_are_kept(void **state)
+CASE(the_slowest_are_kept)
 {
 	struct rig *r = *state;
 	unsigned i;
@@ -182,8 +177,7 @@ the_slowest_are_kept(void **state)
 }
 
 /* Two at once, then nothing for a while, then one. */
-static void
-time_is_credited_once(void **state)
+CASE(time_is_credited_once)
 {
 	struct rig *r = *state;
 	struct io a = { .op = OP_READ, .off = 512, .len = 1, .done = 1 };
@@ -205,8 +199,7 @@ time_is_credited_once(void **state)
 }
 
 /* Eight, whose answers are looked at together. */
-static void
-time_is_shared_alike(void **state)
+CASE(time_is_shared_alike)
 {
 	struct rig *r = *state;
 	struct io io[8];
@@ -226,8 +219,7 @@ time_is_shared_alike(void **state)
 	}
 }
 
-static void
-series_are_apart(void **state)
+CASE(series_are_apart)
 {
 	struct rig *r = *state;
 	struct endpoint none = { .be = &null_backend, .kind = END_DISCARD };
@@ -249,8 +241,7 @@ series_are_apart(void **state)
 }
 
 /* The bins of a stream end with the last that is used. */
-static void
-extent_is_what_was_used(void **state)
+CASE(extent_is_what_was_used)
 {
 	struct rig *r = *state;
 
@@ -267,8 +258,7 @@ extent_is_what_was_used(void **state)
 }
 
 /* No request, one, and one that took longer than any bucket says. */
-static void
-few_have_percentiles(void **state)
+CASE(few_have_percentiles)
 {
 	struct rig *r = *state;
 	const uint64_t day = UINT64_C(24) * 3600 * 1000;
@@ -285,31 +275,8 @@ few_have_percentiles(void **state)
 	assert_true(profile_percentile(&r->sum, 1) > 1e12);
 }
 
-static void
-no_time_has_no_rate(void **state)
+CASE(no_time_has_no_rate)
 {
 	assert_true(profile_rate(1000, 0) <= 0);
 	assert_int_equal((int)profile_rate(1000, 500000000), 2000);
-}
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(bins_get_wider),
-		TEST(slots_get_wider),
-		TEST(buckets_have_no_gaps),
-		TEST(latencies_fall_into_their_buckets),
-		TEST(percentiles_are_near),
-		TEST(the_slowest_are_kept),
-		TEST(time_is_credited_once),
-		TEST(time_is_shared_alike),
-		TEST(series_are_apart),
-		TEST(extent_is_what_was_used),
-		TEST(few_have_percentiles),
-		TEST(no_time_has_no_rate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

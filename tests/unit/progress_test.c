@@ -108,8 +108,9 @@ end(void **state)
 	return 0;
 }
 
-static void
-says_how_far_it_is(void **state)
+EACH(begin, end)
+
+CASE(says_how_far_it_is)
 {
 	static const struct {
 		struct tally	t;
@@ -173,8 +174,7 @@ says_how_far_it_is(void **state)
 	}
 }
 
-static void
-says_no_more_than_there_is_room_for(void **state)
+CASE(says_no_more_than_there_is_room_for)
 {
 	static const struct {
 		unsigned short	columns;
@@ -216,8 +216,7 @@ says_no_more_than_there_is_room_for(void **state)
 	}
 }
 
-static void
-names_what_fits(void **state)
+CASE(names_what_fits)
 {
 	struct endpoint longer = { .name = "/a/path/that/is/quite/long/sda" };
 	struct endpoint longest = { .name = "/dev/abcdefghijklmnopqrstuvwxyz" };
@@ -234,8 +233,7 @@ names_what_fits(void **state)
 }
 
 /* One line now and then, where there is no terminal. */
-static void
-prints_lines_where_asked(void **state)
+CASE(prints_lines_where_asked)
 {
 	static const struct {
 		unsigned	status;
@@ -286,8 +284,7 @@ prints_lines_where_asked(void **state)
 	assert_string_equal(SAID(progress_end(&pr, &t)), "");
 }
 
-static void
-draws_the_map_below(void **state)
+CASE(draws_the_map_below)
 {
 	struct tally t = { .passed = GB, .whole = 4 * GB, .seconds = 10 };
 	struct seg s;
@@ -318,20 +315,4 @@ draws_the_map_below(void **state)
 	assert_string_equal(SAID(progress_end(&pr, &t)),
 	    "\n2.0 of 4.0 GB, 50 %, 0:12\n");
 	assert_string_equal(SAID(progress_end(&pr, &t)), "");
-}
-
-#define DRAWN(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DRAWN(says_how_far_it_is),
-		DRAWN(says_no_more_than_there_is_room_for),
-		DRAWN(names_what_fits),
-		DRAWN(prints_lines_where_asked),
-		DRAWN(draws_the_map_below),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 /* Open them; what there is to object to. */
 static const char *
 objection(void)
@@ -135,8 +137,7 @@ objection(void)
 	return f.text;
 }
 
-static void
-fit(void **state)
+CASE(fit)
 {
 	assert_string_equal(objection(), "");
 	r.base.serial[1] = serial;
@@ -165,8 +166,7 @@ fit(void **state)
 }
 
 /* By whole blocks of both ends, and of what the copy is padded to. */
-static void
-fit_blocks(void **state)
+CASE(fit_blocks)
 {
 	static const struct {
 		uint64_t	chunk, phase;
@@ -203,8 +203,7 @@ fit_blocks(void **state)
 }
 
 /* Whoever wrote to the target since then is seen in a few ranges. */
-static void
-are_trusted(void **state)
+CASE(are_trusted)
 {
 	size_t i;
 
@@ -232,8 +231,7 @@ are_trusted(void **state)
 	assert_string_equal(objection(), "");
 }
 
-static void
-tell_what_has_not_changed(void **state)
+CASE(tell_what_has_not_changed)
 {
 	struct seg s;
 
@@ -274,8 +272,7 @@ tell_what_has_not_changed(void **state)
 }
 
 /* The last range may be shorter, but must not be padded to more. */
-static void
-tell_it_of_a_last_range(void **state)
+CASE(tell_it_of_a_last_range)
 {
 	r.passes = true;
 	p.length -= 100;
@@ -296,8 +293,7 @@ tell_it_of_a_last_range(void **state)
 	assert_int_equal(ranges_unchanged(&p), (CHUNKS - 1) * CHUNK);
 }
 
-static void
-keep_the_kind_of_digest(void **state)
+CASE(keep_the_kind_of_digest)
 {
 	r.passes = r.notes = true;
 	o.manifest = "/tmp/pardd-ranges.manifest";
@@ -310,8 +306,7 @@ keep_the_kind_of_digest(void **state)
 }
 
 /* With check=1: what differs is listed; what was lost does. */
-static void
-are_held_against_what_is_read(void **state)
+CASE(are_held_against_what_is_read)
 {
 	bool spare;
 	unsigned i;
@@ -365,8 +360,7 @@ are_held_against_what_is_read(void **state)
 	}
 }
 
-static void
-are_of_another_disk(void **state)
+CASE(are_of_another_disk)
 {
 	char other[] = "B";
 
@@ -397,8 +391,7 @@ are_of_another_disk(void **state)
 }
 
 /* Whatever memory is refused, no more is left out than has not changed. */
-static void
-are_whole_or_memory_is_short(void **state)
+CASE(are_whole_or_memory_is_short)
 {
 	unsigned i;
 
@@ -428,8 +421,7 @@ are_whole_or_memory_is_short(void **state)
 
 /* --------------------------------------------------------------- trust_map */
 
-static void
-a_map_is_trusted(void **state)
+CASE(a_map_is_trusted)
 {
 	struct agreed a;
 	atomic_bool stop = false;
@@ -461,24 +453,4 @@ a_map_is_trusted(void **state)
 	assert_int_equal(trust_map(&p, &job.map, 0, &stop, &a, &f), -1);
 	assert_non_null(strstr(f.text, "map calls byte 1966592 of disk "
 	    "finished, but target differs there"));
-}
-
-int
-main(void)
-{
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		CASE(fit),
-		CASE(fit_blocks),
-		CASE(are_trusted),
-		CASE(tell_what_has_not_changed),
-		CASE(tell_it_of_a_last_range),
-		CASE(keep_the_kind_of_digest),
-		CASE(are_held_against_what_is_read),
-		CASE(are_of_another_disk),
-		CASE(are_whole_or_memory_is_short),
-		CASE(a_map_is_trusted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 
 #include "../../src/net/rbd_image.h"
 
-static void
-has_parts(void **state)
+CASE(has_parts)
 {
 	struct rbd_name n;
 
@@ -31,8 +30,7 @@ has_parts(void **state)
 	rbd_name_free(&n);
 }
 
-static void
-has_what_a_backslash_protects(void **state)
+CASE(has_what_a_backslash_protects)
 {
 	struct rbd_name n;
 
@@ -47,8 +45,7 @@ has_what_a_backslash_protects(void **state)
 	rbd_name_free(&n);
 }
 
-static void
-refuses_the_rest(void **state)
+CASE(refuses_the_rest)
 {
 	static const char *const names[] = { "rbd:", "rbd:p", "rbd:p/",
 		"rbd:/i", "rbd:p//i", "rbd:p/i@", "rbd:p/i:", "rbd:p/i:a",
@@ -68,16 +65,4 @@ refuses_the_rest(void **state)
 	stpcpy(many + strlen(many), ":a=b");
 	assert_string_equal(rbd_name_parse(&n, many), "it has too many "
 	    "options");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_parts),
-		cmocka_unit_test(has_what_a_backslash_protects),
-		cmocka_unit_test(refuses_the_rest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

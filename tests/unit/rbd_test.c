@@ -400,6 +400,8 @@ tear_down(void **state)
 	return !all_closed();
 }
 
+EACH(set_up, tear_down)
+
 static void
 denied(const char *call, int err)
 {
@@ -439,8 +441,7 @@ is_refused(enum role role, int status, const char *says)
 	assert_true(all_closed());
 }
 
-static void
-says_what_failed(void **state)
+CASE(says_what_failed)
 {
 	static const struct { const char *call; int err, status;
 	    const char *says; } all[] = {
@@ -497,8 +498,7 @@ says_what_failed(void **state)
 	is_refused(SOURCE, STATUS_REFUSED, "size is 9223372036854775808");
 }
 
-static void
-does_without_a_configuration_if_none_is_named(void **state)
+CASE(does_without_a_configuration_if_none_is_named)
 {
 	denied("conf", ENOENT);
 	opened(SOURCE);
@@ -511,8 +511,7 @@ does_without_a_configuration_if_none_is_named(void **state)
 	closed();
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	unsigned n;
 
@@ -564,8 +563,7 @@ has_other_source(const char *name)
 	assert_int_equal(endpoint_open(&other, SOURCE, &o, false, &f), 0);
 }
 
-static void
-writes_no_image_onto_itself(void **state)
+CASE(writes_no_image_onto_itself)
 {
 	static const char *const others[] = { "rbd:p/n/i", "rbd:p/i@s" };
 	struct rbd_image *image;
@@ -611,8 +609,7 @@ traits(const char *text)
 	assert_string_equal(end.offers, text);
 }
 
-static void
-writes_no_image_that_is_in_use(void **state)
+CASE(writes_no_image_that_is_in_use)
 {
 	other = (struct endpoint){ .be = &null_backend };
 	opened(TARGET);
@@ -645,8 +642,7 @@ locks(int err, int failed)
 	assert_int_equal(endpoint_prepare(&end, 0, -1, &f), failed);
 }
 
-static void
-locks_it_if_it_can_be_locked(void **state)
+CASE(locks_it_if_it_can_be_locked)
 {
 	opened(TARGET);
 	locks(0, 0);
@@ -688,8 +684,7 @@ finish(void)
 }
 
 /* By its own buffer, or by that of the request. */
-static void
-moves_bytes_either_way(void **state)
+CASE(moves_bytes_either_way)
 {
 	int lasting;
 
@@ -729,8 +724,7 @@ fails(const char *call, int err, ssize_t result, int ends_so, const char *why)
 	finish();
 }
 
-static void
-says_why_a_request_failed(void **state)
+CASE(says_why_a_request_failed)
 {
 	fails("completion", ENOMEM, 0, ENOMEM, "Cannot allocate memory, says "
 	    "the cluster");
@@ -747,8 +741,7 @@ says_why_a_request_failed(void **state)
 }
 
 /* What nobody has sent any more fails for the same reason. */
-static void
-says_of_all_why_it_is_lost(void **state)
+CASE(says_of_all_why_it_is_lost)
 {
 	struct extent x;
 
@@ -767,8 +760,7 @@ says_of_all_why_it_is_lost(void **state)
 }
 
 /* What was sent may still be executed; its buffer is not touched before. */
-static void
-leaves_a_request_that_does_not_end(void **state)
+CASE(leaves_a_request_that_does_not_end)
 {
 	struct rbd_image *image;
 	struct extent x;
@@ -822,8 +814,7 @@ is_at(uint64_t off, uint64_t len, bool hole)
 	assert_int_equal(x.hole, hole);
 }
 
-static void
-tells_of_holes(void **state)
+CASE(tells_of_holes)
 {
 	static const struct part some[] = { { 4096, 4096, 1 },
 		{ 8192, 4096, 1 }, { 20000, 0, 1 }, { 65536, 4096, 1 } };
@@ -855,8 +846,7 @@ tells_of_holes(void **state)
 	closed();
 }
 
-static void
-believes_no_extents_that_are_not_in_order(void **state)
+CASE(believes_no_extents_that_are_not_in_order)
 {
 	static const struct part wrong[][2] = {
 		{ { 8192, 4096, 1 }, { 8191, 1, 1 } },
@@ -894,8 +884,7 @@ flushes(int err, int status, const char *says)
 		fail_msg("%s", f.text);
 }
 
-static void
-says_what_was_not_flushed(void **state)
+CASE(says_what_was_not_flushed)
 {
 	opened(TARGET);
 	flushes(0, 0, "");
@@ -904,8 +893,7 @@ says_what_was_not_flushed(void **state)
 	closed();
 }
 
-static void
-is_read_back(void **state)
+CASE(is_read_back)
 {
 	opened(TARGET);
 	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
@@ -921,34 +909,4 @@ is_read_back(void **state)
 	closed();
 }
 
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(says_what_failed),
-		UNIT(does_without_a_configuration_if_none_is_named),
-		UNIT(needs_memory),
-		UNIT(writes_no_image_onto_itself),
-		UNIT(writes_no_image_that_is_in_use),
-		UNIT(locks_it_if_it_can_be_locked),
-		UNIT(moves_bytes_either_way),
-		UNIT(says_why_a_request_failed),
-		UNIT(says_of_all_why_it_is_lost),
-		UNIT(leaves_a_request_that_does_not_end),
-		UNIT(tells_of_holes),
-		UNIT(believes_no_extents_that_are_not_in_order),
-		UNIT(says_what_was_not_flushed),
-		UNIT(is_read_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#else
-int
-main(void)
-{
-	return cmocka_run_group_tests(NULL, NULL, NULL);
-}
 #endif

@@ -219,6 +219,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, NULL)
+
 static int
 make_file(void **state)
 {
@@ -232,6 +234,8 @@ remove_file(void **state)
 {
 	return unlink(name);
 }
+
+ONCE(make_file, remove_file)
 
 /* Opened, and all of it read; returns whether that is what is there. */
 static bool
@@ -270,8 +274,7 @@ refused(int status, const char *words)
 	assert_int_equal(next_fd(), free_fd);
 }
 
-static void
-reads_memory_as_it_is(void **state)
+CASE(reads_memory_as_it_is)
 {
 	kernel.memory = true;
 	kernel.cached = 11;
@@ -281,8 +284,7 @@ reads_memory_as_it_is(void **state)
 	close_it();
 }
 
-static void
-reads_past_the_cache(void **state)
+CASE(reads_past_the_cache)
 {
 	kernel.busy = 2;
 	assert_true(reads_all());
@@ -295,8 +297,7 @@ reads_past_the_cache(void **state)
 }
 
 /* In units of the file system, or of the device. */
-static void
-reads_whole_units(void **state)
+CASE(reads_whole_units)
 {
 #ifdef STATX_DIOALIGN
 	kernel.align = 512;
@@ -326,8 +327,7 @@ reads_whole_units(void **state)
 	refused(STATUS_REFUSED, "cannot be read past the page cache");
 }
 
-static void
-proves_it_where_it_cannot(void **state)
+CASE(proves_it_where_it_cannot)
 {
 	kernel.no_direct = EINVAL;
 	assert_true(reads_all());
@@ -340,8 +340,7 @@ proves_it_where_it_cannot(void **state)
 	close_it();
 }
 
-static void
-believes_no_cached_page(void **state)
+CASE(believes_no_cached_page)
 {
 	kernel.no_direct = EINVAL;
 	kernel.cached = 1;
@@ -365,8 +364,7 @@ believes_no_cached_page(void **state)
 	close_it();
 }
 
-static void
-refuses_what_nobody_can_tell(void **state)
+CASE(refuses_what_nobody_can_tell)
 {
 	kernel.no_direct = EINVAL;
 	kernel.cached = -1;
@@ -379,8 +377,7 @@ refuses_what_nobody_can_tell(void **state)
 }
 
 /* A file system that takes the flag, and refuses all reads. */
-static void
-proves_it_where_reads_are_refused(void **state)
+CASE(proves_it_where_reads_are_refused)
 {
 	kernel.refuses = true;
 	assert_true(reads_all());
@@ -398,30 +395,11 @@ proves_it_where_reads_are_refused(void **state)
 	close_it();
 }
 
-static void
-tells_an_error(void **state)
+CASE(tells_an_error)
 {
 	kernel.error = EIO;
 	assert_false(reads_all());
 	assert_int_equal(io.err, EIO);
 	assert_int_equal(io.done, 0);
 	close_it();
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(reads_memory_as_it_is, set_up),
-		cmocka_unit_test_setup(reads_past_the_cache, set_up),
-		cmocka_unit_test_setup(reads_whole_units, set_up),
-		cmocka_unit_test_setup(proves_it_where_it_cannot, set_up),
-		cmocka_unit_test_setup(believes_no_cached_page, set_up),
-		cmocka_unit_test_setup(refuses_what_nobody_can_tell, set_up),
-		cmocka_unit_test_setup(proves_it_where_reads_are_refused,
-		    set_up),
-		cmocka_unit_test_setup(tells_an_error, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -117,6 +117,8 @@ finish(void **state)
 	return world_end(state);
 }
 
+EACH(begin, finish)
+
 static void
 signal_came(int signo)
 {
@@ -158,8 +160,7 @@ waits_in_vain(const char *why)
 
 /* ----------------------------------------------------------------- the source */
 
-static void
-waits_for_that_disk_only(void **state)
+CASE(waits_for_that_disk_only)
 {
 	reattach_begin(&a, &p);
 	assert_int_equal(a.node, NODE_BLOCK);
@@ -180,8 +181,7 @@ waits_for_that_disk_only(void **state)
 	waits_in_vain("");
 }
 
-static void
-waits_for_that_partition_only(void **state)
+CASE(waits_for_that_partition_only)
 {
 	add_part("ata1", "sda", SDA, 1, 100, 200);
 	set_end(SDA + 1);
@@ -206,8 +206,7 @@ waits_for_that_partition_only(void **state)
 }
 
 /* As the kind of node that it was, whatever that is called then. */
-static void
-waits_for_that_kind_of_node(void **state)
+CASE(waits_for_that_kind_of_node)
 {
 	has("/sys/block/sda/device/scsi_generic/sg0/dev", "21:0\n");
 	has("/sys/dev/char/21:0/device/block/sda/dev", "8:0\n");
@@ -234,8 +233,7 @@ begin_elsewhere(struct endpoint *src)
 }
 
 /* It is opened by its name again. */
-static void
-opens_again_what_is_elsewhere(void **state)
+CASE(opens_again_what_is_elsewhere)
 {
 	struct endpoint src;
 
@@ -276,8 +274,7 @@ fstatfs(int fd, struct statfs *fs)
 }
 
 /* Whoever opens it may never come back, and keeps what it uses. */
-static void
-leaves_what_does_not_answer(void **state)
+CASE(leaves_what_does_not_answer)
 {
 	struct endpoint src;
 
@@ -299,8 +296,7 @@ leaves_what_does_not_answer(void **state)
 }
 
 /* The old time counts, unless something was read meanwhile. */
-static void
-waits_longer_where_something_was_read(void **state)
+CASE(waits_longer_where_something_was_read)
 {
 	reattach_begin(&a, &p);
 	lacks("/sys/block/sda/serial");
@@ -315,8 +311,7 @@ waits_longer_where_something_was_read(void **state)
 	assert_string_equal(a.was.serial, "");
 }
 
-static void
-answers_signals_meanwhile(void **state)
+CASE(answers_signals_meanwhile)
 {
 	reattach_begin(&a, &p);
 	has("/sys/block/sda/serial", "S3\n");
@@ -372,8 +367,7 @@ runs(const char *words)
 	return wrote();
 }
 
-static void
-a_command_knows_what_has_gone(void **state)
+CASE(a_command_knows_what_has_gone)
 {
 	assert_int_equal(setenv("PARDD_SERIAL", "old", 1), 0);
 	assert_int_equal(setenv("PARDD_POSITION", "old", 1), 0);
@@ -388,8 +382,7 @@ a_command_knows_what_has_gone(void **state)
 }
 
 /* Whatever this process does with signals. */
-static void
-a_command_ignores_and_blocks_no_signal(void **state)
+CASE(a_command_ignores_and_blocks_no_signal)
 {
 	/* qemu-user moves those of the C library to the first two */
 	const int of[] = { SIGHUP, SIGUSR1, SIGPIPE, SIGWINCH, SIGRTMIN + 2,
@@ -430,8 +423,7 @@ ends(const char *command)
 	return f.status == 0 ? "" : f.text;
 }
 
-static void
-tells_how_a_command_ended(void **state)
+CASE(tells_how_a_command_ended)
 {
 	char text[64];
 
@@ -443,8 +435,7 @@ tells_how_a_command_ended(void **state)
 	assert_non_null(strstr(ends(text), "ongone=: ended by signal "));
 }
 
-static void
-ends_a_command_however_it_takes_that(void **state)
+CASE(ends_a_command_however_it_takes_that)
 {
 	static const char *const commands[] = { "sleep 1000",
 		"trap '' TERM; while :; do sleep 0.01; done" };
@@ -465,8 +456,7 @@ ends_a_command_however_it_takes_that(void **state)
 	}
 }
 
-static void
-tells_that_it_cannot_be_started(void **state)
+CASE(tells_that_it_cannot_be_started)
 {
 	static const char *const calls[] = { "posix_spawn_file_actions_init",
 		"posix_spawn_file_actions_adddup2", "posix_spawnattr_init",
@@ -488,8 +478,7 @@ tells_that_it_cannot_be_started(void **state)
 }
 
 #ifdef POOR
-static void
-tells_each_lack_of_memory(void **state)
+CASE(tells_each_lack_of_memory)
 {
 	struct ongone g;
 	unsigned n, told_of = 0;
@@ -515,8 +504,7 @@ tells_each_lack_of_memory(void **state)
 #endif
 
 /* Before the wait, and within its time. */
-static void
-waits_for_the_command_first(void **state)
+CASE(waits_for_the_command_first)
 {
 	reattach_begin(&a, &p);
 	has("/sys/block/sda/serial", "S3\n");
@@ -540,30 +528,4 @@ waits_for_the_command_first(void **state)
 	out.tally.read = 3;
 	failing = "posix_spawnattr_init";
 	assert_non_null(strstr(waiting(), "pardd: ongone=: /bin/sh: Cannot"));
-}
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, finish)
-	const struct CMUnitTest tests[] = {
-		TEST(waits_for_that_disk_only),
-		TEST(waits_for_that_partition_only),
-		TEST(waits_for_that_kind_of_node),
-		TEST(opens_again_what_is_elsewhere),
-		TEST(leaves_what_does_not_answer),
-		TEST(waits_longer_where_something_was_read),
-		TEST(answers_signals_meanwhile),
-		TEST(a_command_knows_what_has_gone),
-		TEST(a_command_ignores_and_blocks_no_signal),
-		TEST(tells_how_a_command_ended),
-		TEST(ends_a_command_however_it_takes_that),
-		TEST(tells_that_it_cannot_be_started),
-#ifdef POOR
-		TEST(tells_each_lack_of_memory),
-#endif
-		TEST(waits_for_the_command_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

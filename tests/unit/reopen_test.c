@@ -36,6 +36,8 @@ unmake(void **state)
 	return 0;
 }
 
+ONCE(make, unmake)
+
 static bool
 same(int a, int b)
 {
@@ -58,26 +60,8 @@ finds(int path)
 	close(fd);
 }
 
-static void
-opens_the_file_itself(void **state)
-{
-	int path = open(name, O_PATH | O_CLOEXEC);
-
-	assert_true(path >= 0);
-	finds(path);
-	assert_int_equal(rename(other, name), 0);
-	finds(path);			/* another file */
-	unlink(name);
-	finds(path);			/* none */
-	assert_int_equal(symlink(other, name), 0);
-	unlink(other);
-	finds(path);			/* a link that leads nowhere */
-	close(path);
-}
-
 /* A link is followed to what was found, and to nothing else. */
-static void
-follows_a_link_to_the_same(void **state)
+CASE(follows_a_link_to_the_same)
 {
 	char link[sizeof(name) + 8];
 	int path = open(name, O_PATH | O_CLOEXEC), fd;
@@ -101,13 +85,18 @@ follows_a_link_to_the_same(void **state)
 	close(path);
 }
 
-int
-main(void)
+CASE(opens_the_file_itself)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(follows_a_link_to_the_same),
-		cmocka_unit_test(opens_the_file_itself),
-	};
+	int path = open(name, O_PATH | O_CLOEXEC);
 
-	return cmocka_run_group_tests(tests, make, unmake);
+	assert_true(path >= 0);
+	finds(path);
+	assert_int_equal(rename(other, name), 0);
+	finds(path);			/* another file */
+	unlink(name);
+	finds(path);			/* none */
+	assert_int_equal(symlink(other, name), 0);
+	unlink(other);
+	finds(path);			/* a link that leads nowhere */
+	close(path);
 }

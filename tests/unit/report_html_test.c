@@ -70,6 +70,8 @@ end(void **state)
 	return 0;
 }
 
+EACH(begin, end)
+
 /* Each picture is shown whole, and no larger. */
 static void
 shows_whole_pictures(void)
@@ -103,8 +105,7 @@ make(void)
 	shows_whole_pictures();
 }
 
-static void
-tells_how_the_run_stands(void **state)
+CASE(tells_how_the_run_stands)
 {
 	d.total.finished = 1024;
 	d.seconds = 1.5;
@@ -136,8 +137,7 @@ tells_how_the_run_stands(void **state)
 
 /* ---------------------------------------------------------------- the ends */
 
-static void
-tells_what_is_known_of_a_disk(void **state)
+CASE(tells_what_is_known_of_a_disk)
 {
 	d.is_disk[0] = d.is_disk[1] = true;
 	d.disk[0] = (struct disk){ .transport = "usb", .removable = true,
@@ -187,8 +187,7 @@ of_all_statuses(void)
 		.outside = 512 };
 }
 
-static void
-lists_what_could_not_be_read(void **state)
+CASE(lists_what_could_not_be_read)
 {
 	static const char table[] =
 	    "<tr><td class=\"n\">2536</td><td class=\"n\">3047</td><td "
@@ -209,8 +208,7 @@ lists_what_could_not_be_read(void **state)
 	has("<td>512 (512 B)</td>");
 }
 
-static void
-lists_no_more_than_can_be_read(void **state)
+CASE(lists_no_more_than_can_be_read)
 {
 	enum { MOST = 4096, MANY = 2 * (MOST + 2) };
 	static struct seg many[MANY];
@@ -237,8 +235,7 @@ lists_no_more_than_can_be_read(void **state)
 }
 
 /* Each status has its own pattern, in cells that are two bytes. */
-static void
-draws_each_status(void **state)
+CASE(draws_each_status)
 {
 	static const char *const cells[] = { "done", "open", "trim", "scrape",
 		"bad", "out" };
@@ -268,8 +265,7 @@ draws_each_status(void **state)
 	has("there was nothing to copy");
 }
 
-static void
-lists_what_differs(void **state)
+CASE(lists_what_differs)
 {
 	uint64_t i;
 
@@ -297,8 +293,7 @@ lists_what_differs(void **state)
 }
 
 /* A partition of which a part is lost, one beside it, and one elsewhere. */
-static void
-draws_and_lists_partitions(void **state)
+CASE(draws_and_lists_partitions)
 {
 	static struct volume_row row[] = {
 		{ .number = 1, .off = 1000, .len = 1700, .type = "ext4",
@@ -348,8 +343,7 @@ draws_and_lists_partitions(void **state)
 	has("y=\"13\">1</text>");
 }
 
-static void
-tells_what_is_used(void **state)
+CASE(tells_what_is_used)
 {
 	struct used_fs fs[] = {
 		{ .partition = 2, .type = "ext4", .label = "a", .used = 5,
@@ -368,8 +362,7 @@ tells_what_is_used(void **state)
 	has("<td>copied whole: dirty</td>");
 }
 
-static void
-tells_which_files_are_hit(void **state)
+CASE(tells_which_files_are_hit)
 {
 	char *names[] = { (char []){ "/<a>" } }, look[] = "look a&b";
 	struct damage_area area[] = {
@@ -409,8 +402,7 @@ tells_which_files_are_hit(void **state)
 }
 
 /* As of a FAT: names are known, and no command is that would find others. */
-static void
-tells_which_files_are_hit_without_a_command(void **state)
+CASE(tells_which_files_are_hit_without_a_command)
 {
 	char *names[] = { (char []){ "/a" } };
 	struct damage_area area = { .bytes = 512, .ranges = 1,
@@ -438,8 +430,7 @@ tells_which_files_are_hit_without_a_command(void **state)
 /* sha256 of nothing. */
 #define EMPTY	"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-static void
-tells_digests(void **state)
+CASE(tells_digests)
 {
 	const struct algorithm *a = algorithm_named("sha256", 6);
 	struct hash_range range = { .len = 1 };
@@ -487,8 +478,7 @@ tells_digests(void **state)
 
 /* ------------------------------------------------------------ the progress */
 
-static void
-draws_no_progress_where_none_is(void **state)
+CASE(draws_no_progress_where_none_is)
 {
 	d.samples = 1;
 	make();
@@ -506,8 +496,7 @@ draws_no_progress_where_none_is(void **state)
 }
 
 /* What an earlier run has drawn is read again, unless it is of another copy. */
-static void
-goes_on_with_earlier_samples(void **state)
+CASE(goes_on_with_earlier_samples)
 {
 	static const struct {
 		const char	*from, *to;	/* a change of the text */
@@ -554,27 +543,4 @@ goes_on_with_earlier_samples(void **state)
 	d.is_disk[0] = true;		/* told apart by the disk */
 	report_get_samples(&d, text);
 	assert_int_equal(d.samples, 0);
-}
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-	const struct CMUnitTest tests[] = {
-		TEST(tells_how_the_run_stands),
-		TEST(tells_what_is_known_of_a_disk),
-		TEST(lists_what_could_not_be_read),
-		TEST(lists_no_more_than_can_be_read),
-		TEST(draws_each_status),
-		TEST(lists_what_differs),
-		TEST(draws_and_lists_partitions),
-		TEST(tells_what_is_used),
-		TEST(tells_which_files_are_hit),
-		TEST(tells_which_files_are_hit_without_a_command),
-		TEST(tells_digests),
-		TEST(draws_no_progress_where_none_is),
-		TEST(goes_on_with_earlier_samples),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,7 @@ draw(const struct report_data *d)
 	fclose(out);
 }
 
-static void
-draws_the_border_of_each_run(void **state)
+CASE(draws_the_border_of_each_run)
 {
 	static struct report_data d = { .length = 1000, .samples = 5,
 		.sample = { { 1, 0, 0, 0 }, { 1, 10, 500, 0 },
@@ -36,8 +35,7 @@ draws_the_border_of_each_run(void **state)
 	text = NULL;
 }
 
-static void
-makes_remarks_in_order(void **state)
+CASE(makes_remarks_in_order)
 {
 	struct remarks found = { .beyond = { .n = 1, .number = { 3 },
 		.end = 2000 }, .hidden.area = 512 };
@@ -60,15 +58,4 @@ makes_remarks_in_order(void **state)
 	assert_false(report_remark(&p, 1, said, sizeof(said)));
 	found.hidden.area = 0;
 	assert_false(report_remark(&p, 0, said, sizeof(said)));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(draws_the_border_of_each_run),
-		cmocka_unit_test(makes_remarks_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

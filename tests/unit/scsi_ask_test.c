@@ -112,6 +112,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, NULL)
+
 static void
 asked(void)
 {
@@ -121,8 +123,7 @@ asked(void)
 	assert_int_equal(d.block, disk.block);
 }
 
-static void
-knows_a_disk(void **state)
+CASE(knows_a_disk)
 {
 	asked();
 	assert_int_equal(d.most, 128);
@@ -131,8 +132,7 @@ knows_a_disk(void **state)
 	assert_true(d.frees_zeros);
 }
 
-static void
-asks_disks_alone_for_their_limits(void **state)
+CASE(asks_disks_alone_for_their_limits)
 {
 	disk.type = PDT_ZBC;
 	asked();
@@ -146,8 +146,7 @@ asks_disks_alone_for_their_limits(void **state)
 	assert_false(d.zeros);
 }
 
-static void
-takes_pages_as_far_as_they_go(void **state)
+CASE(takes_pages_as_far_as_they_go)
 {
 	disk.limits_len = 44;
 	disk.provisioning_len = 6;
@@ -175,8 +174,7 @@ takes_pages_as_far_as_they_go(void **state)
 	assert_int_equal(d.most, 0);
 }
 
-static void
-frees_only_what_reads_as_zeros(void **state)
+CASE(frees_only_what_reads_as_zeros)
 {
 	disk.provisioning_len = 8;
 	disk.provisioning[5] = 0x80 | 0x04;	/* not by WRITE SAME */
@@ -199,8 +197,7 @@ refused(int status)
 	assert_int_equal(f.status, status);
 }
 
-static void
-counts_with_64_bits(void **state)
+CASE(counts_with_64_bits)
 {
 	disk.last = UINT32_MAX - 1;
 	asked();
@@ -213,8 +210,7 @@ counts_with_64_bits(void **state)
 	refused(STATUS_FILE);
 }
 
-static void
-refuses_what_is_no_disk(void **state)
+CASE(refuses_what_is_no_disk)
 {
 	disk.type = NO_LUN;
 	refused(STATUS_FILE);
@@ -258,8 +254,7 @@ spans(uint64_t lba, uint64_t least, uint64_t blocks, bool mapped)
 	assert_int_equal(s.mapped, mapped);
 }
 
-static void
-joins_what_is_in_the_same_state(void **state)
+CASE(joins_what_is_in_the_same_state)
 {
 	state_of(0, 100, 0);
 	state_of(100, 100, 0);
@@ -276,8 +271,7 @@ joins_what_is_in_the_same_state(void **state)
 	spans(250, 1, 150, false);
 }
 
-static void
-takes_short_holes_for_data(void **state)
+CASE(takes_short_holes_for_data)
 {
 	state_of(0, 100, 1);
 	state_of(100, 100, 0);
@@ -292,8 +286,7 @@ takes_short_holes_for_data(void **state)
 	spans(0, 20, 210, true);
 }
 
-static void
-believes_no_answer_that_does_not_adjoin(void **state)
+CASE(believes_no_answer_that_does_not_adjoin)
 {
 	struct scsi_span s;
 
@@ -305,24 +298,4 @@ believes_no_answer_that_does_not_adjoin(void **state)
 	assert_int_equal(scsi_mapped(&path, 0, 1, &s), SCSI_FATAL);
 	state_of(0, 0, 1);
 	assert_int_equal(scsi_mapped(&path, 0, 1, &s), SCSI_FATAL);
-}
-
-#define UNIT(name) cmocka_unit_test_setup(name, set_up)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(knows_a_disk),
-		UNIT(asks_disks_alone_for_their_limits),
-		UNIT(takes_pages_as_far_as_they_go),
-		UNIT(frees_only_what_reads_as_zeros),
-		UNIT(counts_with_64_bits),
-		UNIT(refuses_what_is_no_disk),
-		UNIT(joins_what_is_in_the_same_state),
-		UNIT(takes_short_holes_for_data),
-		UNIT(believes_no_answer_that_does_not_adjoin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,8 +27,7 @@ size(unsigned wanted, uint64_t lba, uint32_t blocks)
 	return scsi_cdb(cdb, &c);
 }
 
-static void
-is_as_large_as_needed(void **state)
+CASE(is_as_large_as_needed)
 {
 	assert_int_equal(size(6, 0, 256), 6);
 	assert_int_equal(size(6, 0, 257), 10);
@@ -44,8 +43,7 @@ is_as_large_as_needed(void **state)
 	assert_int_equal(size(16, 0, 1), 16);
 }
 
-static void
-reads_and_writes(void **state)
+CASE(reads_and_writes)
 {
 	struct scsi_command c = { .cdb_size = 6, .lba = 0x123456,
 		.blocks = 0x100, .block = 512 };
@@ -74,8 +72,7 @@ reads_and_writes(void **state)
 	assert_int_equal(scsi_data_length(&c), 0x123456 * 512);
 }
 
-static void
-writes_the_same(void **state)
+CASE(writes_the_same)
 {
 	struct scsi_command c = { .write = true, .same = true, .lba = 0x1234,
 		.blocks = 0x56, .block = 512 };
@@ -84,16 +81,4 @@ writes_the_same(void **state)
 	c.unmap = true;
 	is(&c, "\x93\x08\0\0\0\0\0\0\x12\x34\0\0\0\x56\0\0", 16);
 	assert_int_equal(scsi_data_length(&c), 512);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_as_large_as_needed),
-		cmocka_unit_test(reads_and_writes),
-		cmocka_unit_test(writes_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, NULL)
+
 /* One more designator. */
 static void
 named(unsigned kind, const void *bytes, size_t len)
@@ -75,8 +77,7 @@ is_called(const char *wwn)
 }
 
 /* From the worst to the best: each takes the place of those before. */
-static void
-takes_the_best_name(void **state)
+CASE(takes_the_best_name)
 {
 	static const unsigned char eui[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 },
 	    naa4[8] = { 0x4a }, naa5[8] = { 0x50, 0xff }, naa6[16] = { 0x60 },
@@ -114,8 +115,7 @@ takes_the_best_name(void **state)
 }
 
 /* A length that leads past the page, or what was answered. */
-static void
-stays_within_the_page(void **state)
+CASE(stays_within_the_page)
 {
 	static const unsigned char naa5[8] = { 0x50 }, naa6[16] = { 0x60 };
 
@@ -131,8 +131,7 @@ stays_within_the_page(void **state)
 }
 
 /* Whatever a disk says, it has room. */
-static void
-cuts_a_name_that_is_too_long(void **state)
+CASE(cuts_a_name_that_is_too_long)
 {
 	static const unsigned char naa6[200] = { 0x60 };
 	struct disk d = { .wwn = "" };
@@ -145,8 +144,7 @@ cuts_a_name_that_is_too_long(void **state)
 	is_called("");
 }
 
-static void
-has_no_name_of_blanks(void **state)
+CASE(has_no_name_of_blanks)
 {
 	named(T10, "    ", 4);
 	is_called("t10.");
@@ -154,8 +152,7 @@ has_no_name_of_blanks(void **state)
 	is_called("t10.");
 }
 
-static void
-tells_of_protection(void **state)
+CASE(tells_of_protection)
 {
 	disk.answered = 4;
 	assert_false(scsi_protected(&path));
@@ -171,8 +168,7 @@ tells_of_protection(void **state)
 	assert_false(scsi_protected(&path));
 }
 
-static void
-counts_who_has_registered(void **state)
+CASE(counts_who_has_registered)
 {
 	disk.answered = 8;
 	assert_int_equal(scsi_registered(&path), 0);
@@ -184,19 +180,4 @@ counts_who_has_registered(void **state)
 	disk.answered = 8;
 	disk.mute = true;
 	assert_int_equal(scsi_registered(&path), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(takes_the_best_name, set_up),
-		cmocka_unit_test_setup(stays_within_the_page, set_up),
-		cmocka_unit_test_setup(cuts_a_name_that_is_too_long, set_up),
-		cmocka_unit_test_setup(has_no_name_of_blanks, set_up),
-		cmocka_unit_test_setup(tells_of_protection, set_up),
-		cmocka_unit_test_setup(counts_who_has_registered, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

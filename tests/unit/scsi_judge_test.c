@@ -23,6 +23,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, NULL)
+
 /* Sense data of this format: the key, and the code with its qualifier. */
 static void
 sense(unsigned format, unsigned key, unsigned code)
@@ -52,8 +54,7 @@ means(enum scsi_result result, int status)
 	assert_int_equal(r.status, status);
 }
 
-static void
-judges_by_the_sense_data(void **state)
+CASE(judges_by_the_sense_data)
 {
 	static const struct {
 		unsigned key, code;
@@ -99,8 +100,7 @@ judges_by_the_sense_data(void **state)
 	assert_false(r.unknown);
 }
 
-static void
-names_a_code_by_its_words_or_its_number(void **state)
+CASE(names_a_code_by_its_words_or_its_number)
 {
 	a.device = CHECK;
 	sense(0x70, 0x3, 0x1100);
@@ -113,8 +113,7 @@ names_a_code_by_its_words_or_its_number(void **state)
 }
 
 /* Of an earlier command, and so of none of these blocks. */
-static void
-tells_an_earlier_failure_from_its_own(void **state)
+CASE(tells_an_earlier_failure_from_its_own)
 {
 	static const unsigned formats[] = { 0x71, 0x73 };
 	size_t i;
@@ -140,8 +139,7 @@ counts(int64_t residual, size_t moved)
 	assert_int_equal(r.moved, moved);
 }
 
-static void
-counts_what_was_moved(void **state)
+CASE(counts_what_was_moved)
 {
 	counts(0, ALL);
 	counts(BLOCK, ALL - BLOCK);
@@ -163,27 +161,10 @@ notes(enum scsi_node node, bool wanted, bool done, bool indirect)
 	assert_int_equal(r.indirect, indirect);
 }
 
-static void
-notes_that_it_was_not_direct(void **state)
+CASE(notes_that_it_was_not_direct)
 {
 	notes(SCSI_SG, true, false, true);
 	notes(SCSI_SG, true, true, false);
 	notes(SCSI_SG, false, false, false);
 	notes(SCSI_BSG, true, false, false);	/* which does not tell */
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(judges_by_the_sense_data, set_up),
-		cmocka_unit_test_setup(names_a_code_by_its_words_or_its_number,
-		    set_up),
-		cmocka_unit_test_setup(tells_an_earlier_failure_from_its_own,
-		    set_up),
-		cmocka_unit_test_setup(counts_what_was_moved, set_up),
-		cmocka_unit_test_setup(notes_that_it_was_not_direct, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

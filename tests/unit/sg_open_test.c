@@ -295,6 +295,8 @@ tear_down(void **state)
 	return unlink(name);
 }
 
+EACH(set_up, tear_down)
+
 static int
 open_end(enum role role, unsigned flags)
 {
@@ -334,8 +336,7 @@ is_refused(enum role role, unsigned flags, int status, const char *says)
 	deny_nothing();
 }
 
-static void
-says_why_it_is_not_opened(void **state)
+CASE(says_why_it_is_not_opened)
 {
 	deny("open", 0, 1, EACCES);
 	is_refused(SOURCE, 0, STATUS_ERRNO + EACCES, "denied");
@@ -376,8 +377,7 @@ says_why_it_is_not_opened(void **state)
 	closed();
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	unsigned n, were = count_open(), lanes = 0;
 
@@ -417,8 +417,7 @@ has_no_lane(int err)
 	deny_nothing();
 }
 
-static void
-says_what_a_lane_lacks(void **state)
+CASE(says_what_a_lane_lacks)
 {
 	opened(SOURCE, FLAG_MMAP);
 	deny("open", 0, 0, ENXIO);
@@ -464,8 +463,7 @@ reads_all(unsigned flags)
 	assert_int_equal(lane_detach(&lane), 0);
 }
 
-static void
-moves_by_the_reserved_buffer(void **state)
+CASE(moves_by_the_reserved_buffer)
 {
 	reads_all(FLAG_MMAP);
 	closed();
@@ -483,8 +481,7 @@ moves_by_the_reserved_buffer(void **state)
 	closed();
 }
 
-static void
-notes_that_it_was_not_direct(void **state)
+CASE(notes_that_it_was_not_direct)
 {
 	char said[200];
 
@@ -499,8 +496,7 @@ notes_that_it_was_not_direct(void **state)
 	closed();
 }
 
-static void
-tells_of_holes_where_they_read_as_zeros(void **state)
+CASE(tells_of_holes_where_they_read_as_zeros)
 {
 	static const struct { unsigned char pages; unsigned flags; bool tells; }
 	all[] = {
@@ -525,8 +521,7 @@ tells_of_holes_where_they_read_as_zeros(void **state)
 	closed();
 }
 
-static void
-halves_no_further_than_a_page(void **state)
+CASE(halves_no_further_than_a_page)
 {
 	disk.limits = false;
 	opened(SOURCE, 0);
@@ -545,8 +540,7 @@ halves_no_further_than_a_page(void **state)
 }
 
 /* Where the disk says nothing, as many blocks as the command has bits for. */
-static void
-moves_what_a_command_can_say(void **state)
+CASE(moves_what_a_command_can_say)
 {
 	disk.limits = false;
 	o.cdbsz = 6;
@@ -570,8 +564,7 @@ fails(uint32_t sense, unsigned char host, unsigned times, int err)
 	disk.times = 0;
 }
 
-static void
-looks_whether_it_reads_elsewhere(void **state)
+CASE(looks_whether_it_reads_elsewhere)
 {
 	struct sg *sg;
 
@@ -613,8 +606,7 @@ looks_whether_it_reads_elsewhere(void **state)
 	closed();
 }
 
-static void
-says_why_a_part_of_a_block_is_not_read(void **state)
+CASE(says_why_a_part_of_a_block_is_not_read)
 {
 	opened(SOURCE, 0);
 	attached();
@@ -627,8 +619,7 @@ says_why_a_part_of_a_block_is_not_read(void **state)
 	closed();
 }
 
-static void
-repeats_an_aborted_write_as_often_as_ever(void **state)
+CASE(repeats_an_aborted_write_as_often_as_ever)
 {
 	struct sg *sg;
 
@@ -653,8 +644,7 @@ repeats_an_aborted_write_as_often_as_ever(void **state)
 
 /* ------------------------------------------------------------- reading back */
 
-static void
-reads_back_past_the_cache(void **state)
+CASE(reads_back_past_the_cache)
 {
 	unsigned were;
 
@@ -703,8 +693,7 @@ offers(const char *why, uint64_t most)
 	closed();
 }
 
-static void
-has_many_in_flight_only_by_sg_nodes(void **state)
+CASE(has_many_in_flight_only_by_sg_nodes)
 {
 	static const struct { int host; uint64_t most; } all[] = {
 		{ 0, MOST * BLOCK }, { -1, MOST * BLOCK },
@@ -757,8 +746,7 @@ over(void)
 	return NULL;
 }
 
-static void
-starts_what_it_can(void **state)
+CASE(starts_what_it_can)
 {
 	struct sg *sg;
 	unsigned i;
@@ -801,8 +789,7 @@ starts_what_it_can(void **state)
 }
 
 /* One of more commands than one, of which each may fail. */
-static void
-sends_one_command_after_the_other(void **state)
+CASE(sends_one_command_after_the_other)
 {
 	unsigned n;
 
@@ -899,8 +886,7 @@ ata_disk(void)
 	opened(SOURCE, FLAG_SGIO);
 }
 
-static void
-tells_what_an_ata_disk_hides(void **state)
+CASE(tells_what_an_ata_disk_hides)
 {
 	ata_disk();
 	registers(BLOCKS + 9);
@@ -919,8 +905,7 @@ tells_what_an_ata_disk_hides(void **state)
 	closed();
 }
 
-static void
-believes_no_answer_of_an_ata_disk_that_is_not_right(void **state)
+CASE(believes_no_answer_of_an_ata_disk_that_is_not_right)
 {
 	static const struct { int at; unsigned char is; } bad[] = {
 		{ 0, 0x0a }, { 1, 11 }, { 13, 0x51 },
@@ -950,8 +935,7 @@ believes_no_answer_of_an_ata_disk_that_is_not_right(void **state)
 	closed();
 }
 
-static void
-asks_no_other_disk(void **state)
+CASE(asks_no_other_disk)
 {
 	ata_disk();
 	end.geo.block = 0;
@@ -975,33 +959,4 @@ asks_no_other_disk(void **state)
 	end.kind = END_FILE;
 	asks_nobody();
 	closed();
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(says_why_it_is_not_opened),
-		UNIT(needs_memory),
-		UNIT(says_what_a_lane_lacks),
-		UNIT(moves_by_the_reserved_buffer),
-		UNIT(notes_that_it_was_not_direct),
-		UNIT(tells_of_holes_where_they_read_as_zeros),
-		UNIT(halves_no_further_than_a_page),
-		UNIT(moves_what_a_command_can_say),
-		UNIT(looks_whether_it_reads_elsewhere),
-		UNIT(says_why_a_part_of_a_block_is_not_read),
-		UNIT(repeats_an_aborted_write_as_often_as_ever),
-		UNIT(reads_back_past_the_cache),
-		UNIT(has_many_in_flight_only_by_sg_nodes),
-		UNIT(starts_what_it_can),
-		UNIT(sends_one_command_after_the_other),
-		UNIT(tells_what_an_ata_disk_hides),
-		UNIT(believes_no_answer_of_an_ata_disk_that_is_not_right),
-		UNIT(asks_no_other_disk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

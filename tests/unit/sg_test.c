@@ -126,6 +126,8 @@ set_up(void **state)
 	return 0;
 }
 
+EACH(set_up, NULL)
+
 static void
 request(enum op op, uint64_t off, size_t len)
 {
@@ -145,8 +147,7 @@ reads(uint64_t off, size_t len, size_t done)
 	assert_int_equal(buf[done], 0xee);
 }
 
-static void
-cuts_a_transfer_into_commands(void **state)
+CASE(cuts_a_transfer_into_commands)
 {
 	reads(0, 17 * BLOCK, 17 * BLOCK);
 	assert_int_equal(disk.commands, 3);
@@ -157,8 +158,7 @@ cuts_a_transfer_into_commands(void **state)
 	assert_int_equal(disk.commands, 3);	/* 5, 8, and the last 7 */
 }
 
-static void
-ends_where_the_disk_does(void **state)
+CASE(ends_where_the_disk_does)
 {
 	reads((BLOCKS - 2) * BLOCK, 4 * BLOCK, 2 * BLOCK);
 	reads(BYTES, BLOCK, 0);
@@ -166,8 +166,7 @@ ends_where_the_disk_does(void **state)
 	assert_int_equal(io.err, ENOSPC);
 }
 
-static void
-reads_parts_of_blocks(void **state)
+CASE(reads_parts_of_blocks)
 {
 	reads(1, 1, 1);
 	assert_int_equal(disk.largest, 1);
@@ -184,8 +183,7 @@ reads_parts_of_blocks(void **state)
 	assert_int_equal(io.err, EINVAL);
 }
 
-static void
-halves_what_the_host_refuses(void **state)
+CASE(halves_what_the_host_refuses)
 {
 	end.cmd.most = 64 * BLOCK;
 	disk.host = 20;
@@ -195,8 +193,7 @@ halves_what_the_host_refuses(void **state)
 	assert_int_equal(end.cmd.shrunk, 2);
 }
 
-static void
-makes_zeros(void **state)
+CASE(makes_zeros)
 {
 	size_t i;
 
@@ -222,8 +219,7 @@ makes_zeros(void **state)
 	}
 }
 
-static void
-tells_of_holes(void **state)
+CASE(tells_of_holes)
 {
 	struct extent x;
 
@@ -254,8 +250,7 @@ aborts_at(uint64_t lba, int err)
 }
 
 /* Whether a block is bad that it aborts, it says by what it reads elsewhere. */
-static void
-asks_again_a_disk_that_was_silent_once(void **state)
+CASE(asks_again_a_disk_that_was_silent_once)
 {
 	end.spec.coe = true;
 	sg.aborts = true;			/* few retries */
@@ -279,8 +274,7 @@ notes(const char *text)
 	assert_string_equal(said, text);
 }
 
-static void
-notes_what_happened(void **state)
+CASE(notes_what_happened)
 {
 	notes("");
 	sg.recovered = 2;
@@ -295,23 +289,4 @@ notes_what_happened(void **state)
 	sg.indirect = 4;
 	notes("2 recovered errors; 4 commands were not direct "
 	    "(/sys/module/sg/parameters/allow_dio)");
-}
-
-#define UNIT(name) cmocka_unit_test_setup(name, set_up)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(cuts_a_transfer_into_commands),
-		UNIT(ends_where_the_disk_does),
-		UNIT(reads_parts_of_blocks),
-		UNIT(halves_what_the_host_refuses),
-		UNIT(makes_zeros),
-		UNIT(tells_of_holes),
-		UNIT(asks_again_a_disk_that_was_silent_once),
-		UNIT(notes_what_happened),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

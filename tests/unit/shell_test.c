@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-
 #include "base/escape.h"
 
 #define END	((const char *)NULL)
@@ -31,8 +30,7 @@ is(const char *command, ...)
 	free(words);
 }
 
-static void
-splits_at_blanks(void **state)
+CASE(splits_at_blanks)
 {
 	is("", END);
 	is("  \t\n", END);
@@ -42,8 +40,7 @@ splits_at_blanks(void **state)
 	is("a b c d e f g h ", "a", "b", "c", "d", "e", "f", "g", "h", END);
 }
 
-static void
-keeps_what_is_quoted(void **state)
+CASE(keeps_what_is_quoted)
 {
 	is("'a b' \"c d\" e\\ f", "a b", "c d", "e f", END);
 	is("a'b'\"c\"\\d", "abcd", END);
@@ -54,8 +51,7 @@ keeps_what_is_quoted(void **state)
 	is("a\\", "a\\", END);
 }
 
-static void
-expands_nothing(void **state)
+CASE(expands_nothing)
 {
 	is("$HOME `id` * ~ a>b; #c", "$HOME", "`id`", "*", "~", "a>b;", "#c",
 	    END);
@@ -69,24 +65,10 @@ fails(const char *command)
 	assert_int_equal(errno, EINVAL);
 }
 
-static void
-wants_quotes_closed(void **state)
+CASE(wants_quotes_closed)
 {
 	fails("a 'b");
 	fails("\"");
 	fails("a \"b'c'");
 	fails("\"a\\\"");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(splits_at_blanks),
-		cmocka_unit_test(keeps_what_is_quoted),
-		cmocka_unit_test(expands_nothing),
-		cmocka_unit_test(wants_quotes_closed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,8 @@ begin(void **state)
 	return 0;
 }
 
+EACH(begin, NULL)
+
 static int
 enter(void **state)
 {
@@ -128,6 +130,8 @@ leave(void **state)
 		unlink(made[i]);
 	return chdir("/") != 0 || rmdir(directory) != 0;
 }
+
+ONCE(enter, leave)
 
 /* The status of opening it; f.text says why. */
 static int
@@ -166,8 +170,7 @@ has(const char *name, const char *text)
 	return strcmp(got, text) == 0;
 }
 
-static void
-takes_a_file_of_its_own(void **state)
+CASE(takes_a_file_of_its_own)
 {
 	unlink("file");
 	assert_int_equal(opened("file"), 0);
@@ -184,8 +187,7 @@ takes_a_file_of_its_own(void **state)
 	assert_int_equal(sink_close(&s), 0);
 }
 
-static void
-adds_to_a_journal(void **state)
+CASE(adds_to_a_journal)
 {
 	s.journal = true;
 	s.key = "log";
@@ -213,8 +215,7 @@ adds_to_a_journal(void **state)
 	unlink("fifo");
 }
 
-static void
-refuses_what_it_would_spoil(void **state)
+CASE(refuses_what_it_would_spoil)
 {
 	static char input[] = "if=map", map[] = "map=map", cut[] = "nothing";
 	static char own[] = "json=map";
@@ -269,8 +270,7 @@ refuses_what_it_would_spoil(void **state)
 }
 
 /* What is open already, by its number. */
-static void
-takes_a_descriptor_that_is_no_end(void **state)
+CASE(takes_a_descriptor_that_is_no_end)
 {
 	char name[32], digits[] = "99999999999999999999";
 	int out[2], fd, refused, taken;
@@ -330,8 +330,7 @@ count_open(void)
 }
 
 /* Of a file that was there, too. */
-static void
-keeps_one_descriptor(void **state)
+CASE(keeps_one_descriptor)
 {
 	unsigned before = count_open();
 
@@ -342,8 +341,7 @@ keeps_one_descriptor(void **state)
 	assert_int_equal(count_open(), before);
 }
 
-static void
-loses_no_part_of_a_line(void **state)
+CASE(loses_no_part_of_a_line)
 {
 	int out[2];
 
@@ -390,20 +388,4 @@ loses_no_part_of_a_line(void **state)
 	assert_int_equal(sink_put(&s, "x\n", 2, 10), EPIPE);
 	close(out[0]);
 	close(out[1]);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(takes_a_file_of_its_own, begin),
-		cmocka_unit_test_setup(adds_to_a_journal, begin),
-		cmocka_unit_test_setup(refuses_what_it_would_spoil, begin),
-		cmocka_unit_test_setup(takes_a_descriptor_that_is_no_end,
-		    begin),
-		cmocka_unit_test_setup(keeps_one_descriptor, begin),
-		cmocka_unit_test_setup(loses_no_part_of_a_line, begin),
-	};
-
-	return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -44,6 +44,8 @@ tear_down(void **state)
 	return unlink(name);
 }
 
+EACH(set_up, tear_down)
+
 static void
 opened(enum role role, unsigned flags)
 {
@@ -103,8 +105,7 @@ refuses(enum role role, bool look, const char *call, int err, const char *says)
 	assert_int_equal(count_open(), were);
 }
 
-static void
-says_what_the_kernel_refuses(void **state)
+CASE(says_what_the_kernel_refuses)
 {
 	o.oflag = FLAG_APPEND;
 	o.iflag = FLAG_FLOCK;
@@ -124,8 +125,7 @@ says_what_the_kernel_refuses(void **state)
 }
 
 /* Whatever call for what it is fails. */
-static void
-copes_where_it_cannot_look(void **state)
+CASE(copes_where_it_cannot_look)
 {
 	unsigned were = count_open(), n;
 	bool opens = false;
@@ -146,8 +146,7 @@ copes_where_it_cannot_look(void **state)
 	}
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	o.oflag = FLAG_APPEND;
 	poor_after(0);
@@ -162,8 +161,7 @@ needs_memory(void **state)
 
 /* ----------------------------------------------------------------- reading */
 
-static void
-reads_on_after_an_interruption(void **state)
+CASE(reads_on_after_an_interruption)
 {
 	uint64_t began;
 
@@ -198,8 +196,7 @@ reads_on_after_an_interruption(void **state)
 }
 
 /* What was not taken of a packet is there at the next read. */
-static void
-takes_a_packet_in_parts(void **state)
+CASE(takes_a_packet_in_parts)
 {
 	open_fifo(SOURCE);
 	sent("0123456789");
@@ -221,8 +218,7 @@ takes_a_packet_in_parts(void **state)
 	closed();
 }
 
-static void
-goes_where_it_is_to_read(void **state)
+CASE(goes_where_it_is_to_read)
 {
 	int fd = open(name, O_WRONLY);
 
@@ -265,8 +261,7 @@ open_to_append(void)
 	assert_int_equal(endpoint_prepare(&end, 0600, -1, &f), 0);
 }
 
-static void
-writes_on_after_an_interruption(void **state)
+CASE(writes_on_after_an_interruption)
 {
 	uint64_t began;
 
@@ -286,8 +281,7 @@ writes_on_after_an_interruption(void **state)
 	closed();
 }
 
-static void
-sees_that_others_write_there_too(void **state)
+CASE(sees_that_others_write_there_too)
 {
 	int fd = open(name, O_WRONLY | O_APPEND);
 
@@ -312,8 +306,7 @@ sees_that_others_write_there_too(void **state)
 	close(fd);
 }
 
-static void
-does_not_ask_where_that_is_not_known(void **state)
+CASE(does_not_ask_where_that_is_not_known)
 {
 	open_to_append();
 	deny("lseek", SEEK_CUR, 0, EIO);
@@ -337,8 +330,7 @@ kept(int status, const char *says)
 		fail_msg("%d: %s", f.status, f.text);
 }
 
-static void
-says_what_was_lost(void **state)
+CASE(says_what_was_lost)
 {
 	open_to_append();
 	appends(0, 0);
@@ -358,8 +350,7 @@ says_what_was_lost(void **state)
 	assert_int_equal(endpoint_close(&end), EIO);
 }
 
-static void
-begins_at_the_end_of_what_the_shell_has_opened(void **state)
+CASE(begins_at_the_end_of_what_the_shell_has_opened)
 {
 	int kept_out = fcntl(1, F_DUPFD_CLOEXEC, 10);
 	int fd = open(name, O_WRONLY), failed;
@@ -383,26 +374,4 @@ begins_at_the_end_of_what_the_shell_has_opened(void **state)
 	assert_int_equal(failed, 0);
 	assert_int_equal(end.lim.base, 3);
 	assert_int_equal(f.status, STATUS_ERRNO + EIO);
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(says_what_the_kernel_refuses),
-		UNIT(copes_where_it_cannot_look),
-		UNIT(needs_memory),
-		UNIT(reads_on_after_an_interruption),
-		UNIT(takes_a_packet_in_parts),
-		UNIT(goes_where_it_is_to_read),
-		UNIT(writes_on_after_an_interruption),
-		UNIT(sees_that_others_write_there_too),
-		UNIT(does_not_ask_where_that_is_not_known),
-		UNIT(says_what_was_lost),
-		UNIT(begins_at_the_end_of_what_the_shell_has_opened),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,8 @@ end(void **state)
 	return 0;
 }
 
+EACH(begin, end)
+
 static void
 is(const char *page)
 {
@@ -64,8 +66,7 @@ is(const char *page)
 #define HOLDS(page)	(surface_holds(&sheet, &s), is(page))
 #define LOSES(page)	(surface_loses(&sheet, &s, true), is(page))
 
-static void
-lists_what_is_copied(void **state)
+CASE(lists_what_is_copied)
 {
 	HOLDS("        has gpt table, 1 unknown \"boot\" 9.0 MB, 2 ext4 "
 	    "\"root\" 60 MB\n");
@@ -80,8 +81,7 @@ lists_what_is_copied(void **state)
 }
 
 /* A container holds others; a signature that is told twice is listed once. */
-static void
-lists_each_once(void **state)
+CASE(lists_each_once)
 {
 	part[2] = (struct part){ .number = 3, .start = 80 * MB,
 		.length = 20 * MB, .container = true };
@@ -97,8 +97,7 @@ lists_each_once(void **state)
 	    "\"boot\" 9.0 MB,\n        2 ext4 \"root\" 60 MB\n");
 }
 
-static void
-says_what_will_be_lost(void **state)
+CASE(says_what_will_be_lost)
 {
 	s.to = 10 * MB;
 	LOSES("        WILL BE LOST: gpt table, 1 unknown \"boot\" 9.0 MB\n"
@@ -109,8 +108,7 @@ says_what_will_be_lost(void **state)
 	is("        has gpt table, 1 unknown \"boot\" 9.0 MB\n");
 }
 
-static void
-says_what_is_not_known_of_it(void **state)
+CASE(says_what_is_not_known_of_it)
 {
 	static const struct {
 		enum end_kind	 kind;
@@ -145,8 +143,7 @@ says_what_is_not_known_of_it(void **state)
 
 /* ---------------------------------------------------------------- the bars */
 
-static void
-draws_both_to_one_scale(void **state)
+CASE(draws_both_to_one_scale)
 {
 	struct surface dst = { .size = 50 * MB, .from = 25 * MB, .to = 50 * MB };
 
@@ -172,8 +169,7 @@ draws_both_to_one_scale(void **state)
 	is("");
 }
 
-static void
-draws_each_to_its_own_scale(void **state)
+CASE(draws_each_to_its_own_scale)
 {
 	struct surface dst = { .size = MB, .to = UINT64_MAX };
 
@@ -192,8 +188,7 @@ draws_each_to_its_own_scale(void **state)
  * A partition takes a column at least; its number as many as it has; and one
  * that is beyond the end, or a container, none.
  */
-static void
-draws_partitions_where_they_are(void **state)
+CASE(draws_partitions_where_they_are)
 {
 	struct surface dst = { .size = 0 };
 
@@ -233,8 +228,7 @@ no_view(const struct endpoint *of, bool *cached)
 
 static const struct backend unreadable = { .view = no_view };
 
-static void
-looks_at_what_may_be_looked_at(void **state)
+CASE(looks_at_what_may_be_looked_at)
 {
 	static const struct {
 		enum role	role;
@@ -281,8 +275,7 @@ looks_at_what_may_be_looked_at(void **state)
 }
 
 /* The last column of the smaller end is not whole. */
-static void
-draws_what_fits_into_whole_columns(void **state)
+CASE(draws_what_fits_into_whole_columns)
 {
 	struct surface dst = { .size = 52 * MB, .from = 51 * MB,
 		.to = 52 * MB };
@@ -297,23 +290,4 @@ draws_what_fits_into_whole_columns(void **state)
 	surface_picture(&sheet, "copied", &s, &dst);
 	is("\nSource  [....................] 100 MB\n"
 	    "Target  [..........] 52 MB\n");
-}
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
-	const struct CMUnitTest tests[] = {
-		TEST(lists_what_is_copied),
-		TEST(lists_each_once),
-		TEST(says_what_will_be_lost),
-		TEST(says_what_is_not_known_of_it),
-		TEST(draws_both_to_one_scale),
-		TEST(draws_each_to_its_own_scale),
-		TEST(draws_partitions_where_they_are),
-		TEST(draws_what_fits_into_whole_columns),
-		TEST(looks_at_what_may_be_looked_at),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,6 +169,8 @@ tear_down(void **state)
 	return (int)i;
 }
 
+EACH(set_up, tear_down)
+
 /* The targets are no files from now on. */
 static void
 be_fakes(void)
@@ -190,8 +192,7 @@ is_one_target(bool is)
 	assert_int_equal(strstr(f.text, "are the same target") != NULL, is);
 }
 
-static void
-knows_one_target_by_two_names(void **state)
+CASE(knows_one_target_by_two_names)
 {
 	to[0]->id.file_ino = to[1]->id.file_ino;	/* the node itself */
 	to[0]->id.file_dev = to[1]->id.file_dev;
@@ -216,8 +217,7 @@ knows_one_target_by_two_names(void **state)
 	to[1]->name = name[1];
 }
 
-static void
-knows_one_new_file_by_two_names(void **state)
+CASE(knows_one_new_file_by_two_names)
 {
 	int dir = open("/tmp", O_PATH), nowhere = open("/", O_PATH);
 
@@ -242,8 +242,7 @@ knows_one_new_file_by_two_names(void **state)
 	close(nowhere);
 }
 
-static void
-goes_with_no_zoned_disk(void **state)
+CASE(goes_with_no_zoned_disk)
 {
 	to[1]->is.zoned = true;
 	assert_int_equal(tee_join(&all, &f), -1);
@@ -261,8 +260,7 @@ drop_target(unsigned i)
 }
 
 /* Those that were dropped do not count. */
-static void
-names_the_slowest_and_the_most_silent(void **state)
+CASE(names_the_slowest_and_the_most_silent)
 {
 	struct target *t = ((struct tee *)all.priv)->targets->target;
 
@@ -287,8 +285,7 @@ names_the_slowest_and_the_most_silent(void **state)
 	t[0].asked = t[1].asked = t[2].asked = 0;
 }
 
-static void
-says_which_is_not_prepared(void **state)
+CASE(says_which_is_not_prepared)
 {
 	be_fakes();
 	assert_int_equal(tee_prepare(&all, 0600, 0, &f), 0);
@@ -304,8 +301,7 @@ says_which_is_not_prepared(void **state)
 	to[2]->name = name[2];
 }
 
-static void
-says_which_is_not_read_back(void **state)
+CASE(says_which_is_not_read_back)
 {
 	struct endpoint back;
 
@@ -334,8 +330,7 @@ request(enum op op, int err)
 	assert_int_equal(io.done, err == 0 ? PAGE : 0);
 }
 
-static void
-drops_what_fails_and_goes_on(void **state)
+CASE(drops_what_fails_and_goes_on)
 {
 	be_fakes();
 	attached();
@@ -362,8 +357,7 @@ drops_what_fails_and_goes_on(void **state)
 	assert_int_equal(lane_detach(&lane), 0);
 }
 
-static void
-repeats_a_write_as_often_as_it_was_told(void **state)
+CASE(repeats_a_write_as_often_as_it_was_told)
 {
 	be_fakes();
 	to[0]->spec.retries = 2;
@@ -386,8 +380,7 @@ repeats_a_write_as_often_as_it_was_told(void **state)
 	assert_int_equal(lane_detach(&lane), 0);
 }
 
-static void
-repeats_no_write_once_the_copy_is_to_stop(void **state)
+CASE(repeats_no_write_once_the_copy_is_to_stop)
 {
 	int halt = eventfd(1, EFD_CLOEXEC);
 
@@ -403,8 +396,7 @@ repeats_no_write_once_the_copy_is_to_stop(void **state)
 	close(halt);
 }
 
-static void
-tells_what_concerns_all_of_them(void **state)
+CASE(tells_what_concerns_all_of_them)
 {
 	be_fakes();
 	attached();
@@ -429,8 +421,7 @@ tells_what_concerns_all_of_them(void **state)
 	assert_int_equal(lane_detach(&lane), 0);
 }
 
-static void
-reads_each_into_its_own_buffer(void **state)
+CASE(reads_each_into_its_own_buffer)
 {
 	struct endpoint back;
 	struct lane reading;
@@ -460,8 +451,7 @@ reads_each_into_its_own_buffer(void **state)
 	assert_int_equal(endpoint_close(&back), 0);
 }
 
-static void
-tells_what_ended_a_lane(void **state)
+CASE(tells_what_ended_a_lane)
 {
 	be_fakes();
 	fate[0].attach = EBUSY;
@@ -480,8 +470,7 @@ tells_what_ended_a_lane(void **state)
 	assert_int_equal(tee_left(&all), 1);
 }
 
-static void
-makes_each_as_long_as_it_has_to_be(void **state)
+CASE(makes_each_as_long_as_it_has_to_be)
 {
 	be_fakes();
 	to[1]->lim.base = 1000;
@@ -499,28 +488,4 @@ makes_each_as_long_as_it_has_to_be(void **state)
 	assert_int_equal(fate[1].extended, 0);	/* it is not there any more */
 	assert_int_equal(endpoint_flush(&all, &f), -1);
 	assert_int_equal(f.status, STATUS_ERRNO + ENOSPC);
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(knows_one_target_by_two_names),
-		UNIT(knows_one_new_file_by_two_names),
-		UNIT(goes_with_no_zoned_disk),
-		UNIT(names_the_slowest_and_the_most_silent),
-		UNIT(says_which_is_not_prepared),
-		UNIT(says_which_is_not_read_back),
-		UNIT(drops_what_fails_and_goes_on),
-		UNIT(repeats_a_write_as_often_as_it_was_told),
-		UNIT(repeats_no_write_once_the_copy_is_to_stop),
-		UNIT(tells_what_concerns_all_of_them),
-		UNIT(reads_each_into_its_own_buffer),
-		UNIT(tells_what_ended_a_lane),
-		UNIT(makes_each_as_long_as_it_has_to_be),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

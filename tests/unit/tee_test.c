@@ -67,14 +67,15 @@ tear_down(void **state)
 	return (int)i;
 }
 
+EACH(set_up, tear_down)
+
 static void
 join(void)
 {
 	assert_int_equal(tee_join(&tee, &f), 0);
 }
 
-static void
-takes_the_strictest_limits(void **state)
+CASE(takes_the_strictest_limits)
 {
 	to[0]->geo.io_max = 0;			/* none */
 	to[1]->geo.io_max = 8192;
@@ -91,8 +92,7 @@ takes_the_strictest_limits(void **state)
 	assert_int_equal(tee.geo.room, 4000);
 }
 
-static void
-has_no_room_where_one_has_none(void **state)
+CASE(has_no_room_where_one_has_none)
 {
 	to[0]->geo.io_max = 4096;
 	to[1]->geo.io_max = 8192;
@@ -104,8 +104,7 @@ has_no_room_where_one_has_none(void **state)
 	assert_int_equal(tee.geo.room, 0);
 }
 
-static void
-writes_blocks_that_go_with_all(void **state)
+CASE(writes_blocks_that_go_with_all)
 {
 	to[0]->geo.block = to[0]->geo.io_align = 512;
 	to[1]->geo.block = to[1]->geo.io_align = 4096;
@@ -115,8 +114,7 @@ writes_blocks_that_go_with_all(void **state)
 	assert_int_equal(tee.geo.io_align, 4096);
 }
 
-static void
-refuses_blocks_that_do_not(void **state)
+CASE(refuses_blocks_that_do_not)
 {
 	to[0]->geo.block = to[0]->geo.io_align = 512;
 	to[2]->geo.block = to[2]->geo.io_align = 520;
@@ -125,8 +123,7 @@ refuses_blocks_that_do_not(void **state)
 	assert_non_null(strstr(f.text, "blocks of 520 bytes"));
 }
 
-static void
-is_what_any_or_all_are(void **state)
+CASE(is_what_any_or_all_are)
 {
 	to[1]->is.device = to[2]->is.past_cache = true;
 	to[0]->is.durable = to[1]->is.durable = to[2]->is.durable = false;
@@ -139,8 +136,7 @@ is_what_any_or_all_are(void **state)
 	assert_false(tee.is.streamed);
 }
 
-static void
-refuses_two_in_order_and_one_twice(void **state)
+CASE(refuses_two_in_order_and_one_twice)
 {
 	to[0]->is.streamed = true;
 	join();
@@ -161,8 +157,7 @@ refuses_two_in_order_and_one_twice(void **state)
  * is never another's.
  */
 /* Also where the copy ends in a hole, behind all that was written. */
-static void
-is_as_long_as_the_copy(void **state)
+CASE(is_as_long_as_the_copy)
 {
 	static unsigned char buf[4096] __attribute__((aligned(4096)));
 	struct io io = { .op = OP_WRITE, .buf = buf, .len = sizeof(buf) };
@@ -182,8 +177,7 @@ is_as_long_as_the_copy(void **state)
 	}
 }
 
-static void
-reads_each_target_to_a_place_of_its_own(void **state)
+CASE(reads_each_target_to_a_place_of_its_own)
 {
 	unsigned char *buf = aligned_alloc(4096, (size_t)TARGETS * STRIDE);
 	struct endpoint reader;
@@ -211,8 +205,7 @@ reads_each_target_to_a_place_of_its_own(void **state)
 }
 
 /* Each in a thread of its own, of which none is left. */
-static void
-is_flushed_at_the_same_time(void **state)
+CASE(is_flushed_at_the_same_time)
 {
 	unsigned i;
 
@@ -222,24 +215,4 @@ is_flushed_at_the_same_time(void **state)
 		assert_int_equal(endpoint_flush(&tee, &f), 0);
 		assert_int_equal(joined, TARGETS);
 	}
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(takes_the_strictest_limits),
-		UNIT(has_no_room_where_one_has_none),
-		UNIT(writes_blocks_that_go_with_all),
-		UNIT(refuses_blocks_that_do_not),
-		UNIT(is_what_any_or_all_are),
-		UNIT(refuses_two_in_order_and_one_twice),
-		UNIT(is_as_long_as_the_copy),
-		UNIT(is_flushed_at_the_same_time),
-		UNIT(reads_each_target_to_a_place_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,8 +63,7 @@ run(struct shared *s)
 	turn_destroy(&s->turn);
 }
 
-static void
-gives_turns_in_order(void **state)
+CASE(gives_turns_in_order)
 {
 	static struct shared s = { .stop_at = TURNS };
 	unsigned i;
@@ -75,8 +74,7 @@ gives_turns_in_order(void **state)
 		assert_int_equal(s.order[i], (uint64_t)i * LEN);
 }
 
-static void
-lets_all_go_when_stopped(void **state)
+CASE(lets_all_go_when_stopped)
 {
 	static struct shared s = { .stop_at = 1000 };
 
@@ -85,8 +83,7 @@ lets_all_go_when_stopped(void **state)
 	assert_int_equal(s.left, THREADS);
 }
 
-static void
-gives_no_turn_after_stop(void **state)
+CASE(gives_no_turn_after_stop)
 {
 	struct turn t;
 
@@ -107,8 +104,7 @@ wait_for_100(void *arg)
 	return turn_wait(arg, 100) ? arg : NULL;
 }
 
-static void
-wakes_who_waits_when_stopped(void **state)
+CASE(wakes_who_waits_when_stopped)
 {
 	pthread_t thread[THREADS];
 	struct turn t;
@@ -125,17 +121,4 @@ wakes_who_waits_when_stopped(void **state)
 		assert_null(got);
 	}
 	turn_destroy(&t);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gives_turns_in_order),
-		cmocka_unit_test(lets_all_go_when_stopped),
-		cmocka_unit_test(gives_no_turn_after_stop),
-		cmocka_unit_test(wakes_who_waits_when_stopped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 /* What becomes of the file system i: "", or why it is copied as a whole. */
 static const char *
 becomes(size_t i)
@@ -60,8 +62,7 @@ becomes(size_t i)
 	return u.fs[i].reason;
 }
 
-static void
-leaves_out_what_is_free(void **state)
+CASE(leaves_out_what_is_free)
 {
 	assert_string_equal(becomes(0), "");
 	assert_int_equal(u.n, 1);
@@ -76,8 +77,7 @@ leaves_out_what_is_free(void **state)
 }
 
 /* Partitions beside the copy are none of its business. */
-static void
-looks_at_what_is_copied(void **state)
+CASE(looks_at_what_is_copied)
 {
 	p.length = START * SECTOR;
 	assert_int_equal(used_look(&u, &p, 0, NULL), 0);
@@ -98,8 +98,7 @@ looks_at_what_is_copied(void **state)
 	assert_int_equal(u.n, 0);
 }
 
-static void
-leaves_out_nothing_of_one_that_may_be_another(void **state)
+CASE(leaves_out_nothing_of_one_that_may_be_another)
 {
 	static const unsigned char row[16] = { [4] = 0x83, [8] = 1, [12] = 1 };
 	static const unsigned char flag[16] = { [0] = 0x70 };
@@ -130,8 +129,7 @@ leaves_out_nothing_of_one_that_may_be_another(void **state)
 	assert_string_equal(becomes(0), "");
 }
 
-static void
-leaves_out_nothing_of_one_that_is_not_whole(void **state)
+CASE(leaves_out_nothing_of_one_that_is_not_whole)
 {
 	add_row(&disk, 0, 1, 0x83, END - 8, 16);
 	assert_string_equal(becomes(0), "partition 2 lies on the same bytes");
@@ -149,8 +147,7 @@ leaves_out_nothing_of_one_that_is_not_whole(void **state)
 }
 
 /* libblkid does not know how long it is: that does not go into 32 bits. */
-static void
-leaves_out_nothing_of_one_that_is_cut_off(void **state)
+CASE(leaves_out_nothing_of_one_that_is_cut_off)
 {
 	static const char *const why = "it goes beyond the end of disk";
 
@@ -170,8 +167,7 @@ leaves_out_nothing_of_one_that_is_cut_off(void **state)
 }
 
 /* The MBR before a GPT, and the GPT at the end. */
-static void
-leaves_out_nothing_if_tables_differ(void **state)
+CASE(leaves_out_nothing_if_tables_differ)
 {
 	static const char *const mbr = "the MBR has another partition on the "
 	    "same bytes", *const gpt = "the GPT at the end has other "
@@ -232,8 +228,7 @@ leaves_out_nothing_if_tables_differ(void **state)
 }
 
 /* Where there are no partitions nothing is free. */
-static void
-leaves_out_nothing_beside_partitions(void **state)
+CASE(leaves_out_nothing_beside_partitions)
 {
 	static unsigned char none[128 * 128];
 
@@ -264,8 +259,7 @@ leaves_out_nothing_beside_partitions(void **state)
 	assert_int_equal(u.meta.seg[0].len, 1 << 20);
 }
 
-static void
-is_refused_for_what_is_written_in_order(void **state)
+CASE(is_refused_for_what_is_written_in_order)
 {
 	target.ep.is.zoned = true;
 	assert_int_equal(used_make(&u, &p, NULL, &f), -1);
@@ -285,8 +279,7 @@ is_refused_for_what_is_written_in_order(void **state)
 }
 
 /* Offsets are those of the copy, and ranges those of the source. */
-static void
-passes_over_what_is_free(void **state)
+CASE(passes_over_what_is_free)
 {
 	struct seg seg[] = { { 8192, 4096, OUTSIDE }, { 16384, 4096,
 		OUTSIDE } };
@@ -310,8 +303,7 @@ passes_over_what_is_free(void **state)
 }
 
 /* Whole grains of the target, within the copy; short ones are not worth it. */
-static void
-lists_what_is_free(void **state)
+CASE(lists_what_is_free)
 {
 	static const struct {
 		uint64_t	off, end, from, to;
@@ -355,8 +347,7 @@ lists_what_is_free(void **state)
 }
 
 /* In an order of reading what seems free comes last, and is read. */
-static void
-puts_off_what_seems_free(void **state)
+CASE(puts_off_what_seems_free)
 {
 	struct seg s;
 	unsigned char word[32] = { 0 };
@@ -386,8 +377,7 @@ puts_off_what_seems_free(void **state)
 }
 
 /* What two partitions have, which a broken table may say, is counted once. */
-static void
-counts_once_what_overlaps(void **state)
+CASE(counts_once_what_overlaps)
 {
 	struct used_list l = { .n = 0 };
 
@@ -413,8 +403,7 @@ counts_once_what_overlaps(void **state)
 }
 
 /* Until the table was read from the source it is not taken from the target. */
-static void
-goes_by_the_table_that_was_rescued(void **state)
+CASE(goes_by_the_table_that_was_rescued)
 {
 	o.used = USED_FIRST;
 	add_swap(&target, (START + 8) * SECTOR, PAGES);
@@ -455,8 +444,7 @@ goes_by_the_table_that_was_rescued(void **state)
 }
 
 /* What was left out as free must be free at the end. */
-static void
-sees_what_has_changed_meanwhile(void **state)
+CASE(sees_what_has_changed_meanwhile)
 {
 	uint64_t from, to;
 
@@ -483,8 +471,7 @@ sees_what_has_changed_meanwhile(void **state)
 }
 
 /* of_bmap: without memory, or for a copy that cannot begin there. */
-static void
-goes_by_a_block_map(void **state)
+CASE(goes_by_a_block_map)
 {
 	struct hash_range range[] = { { .off = 8192, .len = 4096 },
 		{ .off = 16384, .len = 4096 } };
@@ -533,8 +520,7 @@ goes_by_a_block_map(void **state)
 }
 
 /* Whatever memory is refused, nothing that is in use is called free. */
-static void
-is_whole_or_memory_is_short(void **state)
+CASE(is_whole_or_memory_is_short)
 {
 	static const char map_of[] = "0x0 ? 1\n0 0x8000 +\n0x8000 0x8000 -\n"
 	    "0x10000 0x1F0000 ?\n";
@@ -568,30 +554,4 @@ is_whole_or_memory_is_short(void **state)
 		}
 	}
 	unlink(name);
-}
-
-int
-main(void)
-{
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		CASE(leaves_out_what_is_free),
-		CASE(looks_at_what_is_copied),
-		CASE(leaves_out_nothing_of_one_that_may_be_another),
-		CASE(leaves_out_nothing_of_one_that_is_not_whole),
-		CASE(leaves_out_nothing_of_one_that_is_cut_off),
-		CASE(leaves_out_nothing_if_tables_differ),
-		CASE(leaves_out_nothing_beside_partitions),
-		CASE(is_refused_for_what_is_written_in_order),
-		CASE(passes_over_what_is_free),
-		CASE(lists_what_is_free),
-		CASE(puts_off_what_seems_free),
-		CASE(counts_once_what_overlaps),
-		CASE(goes_by_the_table_that_was_rescued),
-		CASE(sees_what_has_changed_meanwhile),
-		CASE(goes_by_a_block_map),
-		CASE(is_whole_or_memory_is_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

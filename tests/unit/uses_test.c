@@ -23,8 +23,9 @@ used(dev_t node, enum usage_kind kind, const char *by)
 	    strcmp(use.by, by) == 0;
 }
 
-static void
-is_mounted(void **state)
+EACH(world_begin, world_end)
+
+CASE(is_mounted)
 {
 	two_disks();
 	assert_false(usage_of_node(SDA, 0, &use));
@@ -46,8 +47,7 @@ is_mounted(void **state)
 	assert_string_equal(use.unread, MOUNTINFO);
 }
 
-static void
-is_swap(void **state)
+CASE(is_swap)
 {
 	two_disks();
 	has("/proc/swaps", "Filename Type\n/dev/sdb\\040x file 1\n"
@@ -64,8 +64,7 @@ is_swap(void **state)
 	assert_int_equal(use.unknown, USE_SWAP);
 }
 
-static void
-is_held(void **state)
+CASE(is_held)
 {
 	two_disks();
 	has("/sys/block/sda/holders/md0/dev", "9:0\n");
@@ -75,8 +74,7 @@ is_held(void **state)
 }
 
 /* What the kernel's servers give away. */
-static void
-is_exported(void **state)
+CASE(is_exported)
 {
 	static const char nvme[] = "/sys/kernel/config/nvmet/subsystems/s/"
 	    "namespaces/1/device_path";
@@ -110,8 +108,7 @@ is_exported(void **state)
 	assert_false(usage_of_node(SDA, 0, &use));
 }
 
-static void
-has_loops(void **state)
+CASE(has_loops)
 {
 	struct node *loop;
 	struct stat st = { 0 };
@@ -138,8 +135,7 @@ has_loops(void **state)
 }
 
 /* One whose node cannot be opened has a name in sysfs, or is being detached. */
-static void
-has_loops_without_a_node(void **state)
+CASE(has_loops_without_a_node)
 {
 	static const char file[] = "/sys/block/loop0/loop/backing_file";
 
@@ -168,8 +164,7 @@ has_loops_without_a_node(void **state)
 
 /* ------------------------------------------------------------ what is below */
 
-static void
-has_gone(void **state)
+CASE(has_gone)
 {
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
@@ -191,8 +186,7 @@ has_gone(void **state)
 }
 
 /* The file is as far as its file system's disk. */
-static void
-has_gone_with_a_file(void **state)
+CASE(has_gone_with_a_file)
 {
 	two_disks();
 	has("/img", "x");
@@ -215,8 +209,7 @@ kept(dev_t node, uint64_t to)
 	return f.status;
 }
 
-static void
-is_kept(void **state)
+CASE(is_kept)
 {
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
@@ -239,8 +232,7 @@ is_kept(void **state)
 }
 
 /* A device of more members than are asked for. */
-static void
-is_kept_by_many(void **state)
+CASE(is_kept_by_many)
 {
 	char path[64];
 	int i;
@@ -258,8 +250,7 @@ is_kept_by_many(void **state)
 	assert_true(below_gone(DM0));
 }
 
-static void
-is_kept_by_members(void **state)
+CASE(is_kept_by_members)
 {
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
@@ -271,8 +262,7 @@ is_kept_by_members(void **state)
 	assert_int_equal(kept(DM0, UINT64_MAX), STATUS_SHORT);
 }
 
-static void
-lies_on_a_file(void **state)
+CASE(lies_on_a_file)
 {
 	uint64_t start;
 	int fd;
@@ -297,8 +287,7 @@ lies_on_a_file(void **state)
 	assert_int_equal(below_file(LOOP0, &start), -1);
 }
 
-static void
-lies_elsewhere(void **state)
+CASE(lies_elsewhere)
 {
 	struct below_place was, now;
 	struct node *loop;
@@ -338,8 +327,7 @@ lies_elsewhere(void **state)
 }
 
 /* Of a linear volume, what is behind the range does not matter. */
-static void
-lies_in_another_volume(void **state)
+CASE(lies_in_another_volume)
 {
 	struct below_place was, now;
 
@@ -364,8 +352,7 @@ lies_in_another_volume(void **state)
 	assert_int_equal(below_elsewhere(DM0, &was), 0);
 }
 
-static void
-counts_writes(void **state)
+CASE(counts_writes)
 {
 	two_disks();
 	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
@@ -379,8 +366,7 @@ counts_writes(void **state)
 }
 
 /* A source on a file that others write to; not by what lies on it. */
-static void
-sees_that_its_file_was_written(void **state)
+CASE(sees_that_its_file_was_written)
 {
 	const struct timespec before[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 	struct file file = { .device = true };
@@ -412,8 +398,7 @@ first_of_it(dev_t node, const char *name, void *arg)
 	return node == SDB;
 }
 
-static void
-visits_each(void **state)
+CASE(visits_each)
 {
 	unsigned n = 0;
 
@@ -434,8 +419,7 @@ visits_each(void **state)
 }
 
 /* Two that lie on each other, as far as sysfs says. */
-static void
-ends_in_a_ring(void **state)
+CASE(ends_in_a_ring)
 {
 	uint64_t start;
 	unsigned n = 0;
@@ -459,8 +443,7 @@ ends_in_a_ring(void **state)
 }
 
 /* As many members as there may be are looked at. */
-static void
-has_many_members(void **state)
+CASE(has_many_members)
 {
 	char path[64];
 	unsigned i;
@@ -495,8 +478,7 @@ a_machine(void)
 }
 
 /* That a disk has gone, or was cut off, is said if that is known. */
-static void
-is_there_if_it_cannot_be_asked(void **state)
+CASE(is_there_if_it_cannot_be_asked)
 {
 	const dev_t nodes[] = { SDA, SDA + 1, LOOP0, LOOP1, DM0, DM1,
 		DM1 + 1 };
@@ -529,8 +511,7 @@ is_there_if_it_cannot_be_asked(void **state)
 }
 
 /* That nobody uses a disk is not said if it is not known. */
-static void
-may_be_used_if_it_cannot_be_asked(void **state)
+CASE(may_be_used_if_it_cannot_be_asked)
 {
 	struct stat st = { 0 };
 	unsigned n;
@@ -574,8 +555,7 @@ idle(dev_t node, uint64_t from, uint64_t to, bool partition)
 	return part_idle(&end, from, to, partition, why) == 0;
 }
 
-static void
-is_idle(void **state)
+CASE(is_idle)
 {
 	two_disks();
 	add_part("ata1", "sda", SDA, 1, 100, 100);
@@ -619,8 +599,7 @@ is_idle(void **state)
 	end.kind = END_BLOCK;
 }
 
-static void
-is_idle_below(void **state)
+CASE(is_idle_below)
 {
 	struct node *loop;
 
@@ -651,8 +630,7 @@ is_idle_below(void **state)
 	assert_true(idle(LOOP0, 0, BLOCK, false));
 }
 
-static void
-may_not_be_idle(void **state)
+CASE(may_not_be_idle)
 {
 	struct node *loop;
 
@@ -672,8 +650,7 @@ may_not_be_idle(void **state)
 }
 
 /* That a file system is idle is not said if it is not known. */
-static void
-may_not_be_idle_if_it_cannot_be_asked(void **state)
+CASE(may_not_be_idle_if_it_cannot_be_asked)
 {
 	struct endpoint img = { .kind = END_FILE, .name = "/sole",
 		.be = &backend, .layer = -1 };
@@ -703,38 +680,4 @@ may_not_be_idle_if_it_cannot_be_asked(void **state)
 	assert_string_equal(why, "what uses /sole cannot be looked up");
 	world.broken = "sole";
 	assert_int_not_equal(part_idle(&img, 0, 1, false, why), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD(is_mounted),
-		WORLD(is_swap),
-		WORLD(is_held),
-		WORLD(is_exported),
-		WORLD(has_loops),
-		WORLD(has_loops_without_a_node),
-		WORLD(has_gone),
-		WORLD(has_gone_with_a_file),
-		WORLD(is_kept),
-		WORLD(is_kept_by_many),
-		WORLD(is_kept_by_members),
-		WORLD(lies_on_a_file),
-		WORLD(lies_elsewhere),
-		WORLD(lies_in_another_volume),
-		WORLD(counts_writes),
-		WORLD(sees_that_its_file_was_written),
-		WORLD(visits_each),
-		WORLD(ends_in_a_ring),
-		WORLD(has_many_members),
-		WORLD(is_there_if_it_cannot_be_asked),
-		WORLD(may_be_used_if_it_cannot_be_asked),
-		WORLD(is_idle),
-		WORLD(is_idle_below),
-		WORLD(may_not_be_idle),
-		WORLD(may_not_be_idle_if_it_cannot_be_asked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,15 @@ scarce(size_t n)
 	return left-- == 0 ? NULL : malloc(n);
 }
 
+static int
+begin(void **state)
+{
+	json_set_alloc_funcs(scarce, free);
+	return 0;
+}
+
+ONCE(begin, NULL)
+
 /* The text of a value, which is used up. */
 static void
 is_text(json_t *o, const char *text)
@@ -45,8 +54,7 @@ is_number(json_t *o, int64_t n)
 	json_decref(o);
 }
 
-static void
-tells_text(void **state)
+CASE(tells_text)
 {
 	static const struct { const char *from, *to; } cases[] = {
 		{ "", "" }, { "abc", "abc" }, { "a\nb\x1b[m", "a\nb\x1b[m" },
@@ -80,8 +88,7 @@ tells_text(void **state)
 	is_null(value_text(NULL));
 }
 
-static void
-tells_what_is_known(void **state)
+CASE(tells_what_is_known)
 {
 	is_text(value_known("x"), "x");
 	is_null(value_known(""));
@@ -94,8 +101,7 @@ tells_what_is_known(void **state)
 	is_null(value_amount(INT64_MIN));
 }
 
-static void
-tells_the_time(void **state)
+CASE(tells_the_time)
 {
 	const struct timespec first = { .tv_sec = 0 };
 	const struct timespec leap = { .tv_sec = 1709251199,
@@ -122,8 +128,7 @@ sample(void)
 static const char line[] = "{\"name\":\"\\u00E4\\n\",\"list\":[\"a\\\\xFF\",7],"
     "\"none\":null,\"part\":0.1,\"" LONG "\":true}\n";
 
-static void
-makes_a_line(void **state)
+CASE(makes_a_line)
 {
 	size_t len;
 	char *made;
@@ -136,8 +141,7 @@ makes_a_line(void **state)
 }
 
 /* Whichever allocation fails. */
-static void
-makes_a_whole_line_or_none(void **state)
+CASE(makes_a_whole_line_or_none)
 {
 	int n, none = 0;
 	size_t len;
@@ -163,8 +167,7 @@ makes_a_whole_line_or_none(void **state)
 	assert_true(none > 20);
 }
 
-static void
-uses_up_what_it_is_given(void **state)
+CASE(uses_up_what_it_is_given)
 {
 	size_t len;
 	json_t *kept = json_array();
@@ -178,20 +181,4 @@ uses_up_what_it_is_given(void **state)
 	assert_null(value_merge(json_object(), NULL));
 	assert_int_equal(kept->refcount, 1);
 	json_decref(kept);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_text),
-		cmocka_unit_test(tells_what_is_known),
-		cmocka_unit_test(tells_the_time),
-		cmocka_unit_test(makes_a_line),
-		cmocka_unit_test(makes_a_whole_line_or_none),
-		cmocka_unit_test(uses_up_what_it_is_given),
-	};
-
-	json_set_alloc_funcs(scarce, free);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

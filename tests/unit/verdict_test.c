@@ -57,6 +57,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 static void
 is(int status, const char *text)
 {
@@ -83,8 +85,7 @@ differs(uint64_t off, uint64_t len)
 
 /* ------------------------------------------------------------------ complete */
 
-static void
-is_complete(void **state)
+CASE(is_complete)
 {
 	is(0, "complete, flushed");
 	o.verify = 1;
@@ -103,8 +104,7 @@ is_complete(void **state)
 	is(0, "complete, all is as in sums");
 }
 
-static void
-tells_what_was_left_out(void **state)
+CASE(tells_what_was_left_out)
 {
 	p.used = &used;
 	is(0, "complete, flushed, without 1.0 MB that 1 file system calls "
@@ -147,8 +147,7 @@ tells_what_was_left_out(void **state)
 
 /* ---------------------------------------------------------------- differences */
 
-static void
-tells_what_is_not_verified(void **state)
+CASE(tells_what_is_not_verified)
 {
 	o.verify = 1;
 	is(STATUS_MISMATCH, "NOT complete: not all that was copied to there "
@@ -162,8 +161,7 @@ tells_what_is_not_verified(void **state)
 	    "not what was written there");
 }
 
-static void
-tells_what_differs(void **state)
+CASE(tells_what_differs)
 {
 	p.work = WORK_COMPARE;
 	differs(0, BLOCK);
@@ -176,8 +174,7 @@ tells_what_differs(void **state)
 	is(STATUS_MISMATCH, "NOT as in sums: 1024 bytes in 2 ranges");
 }
 
-static void
-tells_which_is_longer(void **state)
+CASE(tells_which_is_longer)
 {
 	p.work = WORK_COMPARE;
 	out.longer = &dst;
@@ -209,8 +206,7 @@ tells_which_is_longer(void **state)
 
 /* ------------------------------------------------------------- what is lost */
 
-static void
-counts_unreadable_blocks(void **state)
+CASE(counts_unreadable_blocks)
 {
 	lost(BLOCK, BLOCK, BAD);
 	is(STATUS_UNREADABLE, "NOT complete: 1 unreadable block in 1 range");
@@ -220,8 +216,7 @@ counts_unreadable_blocks(void **state)
 	is(STATUS_UNREADABLE, "NOT complete: 5 unreadable blocks in 2 ranges");
 }
 
-static void
-says_how_a_rescue_goes_on(void **state)
+CASE(says_how_a_rescue_goes_on)
 {
 	p.work = WORK_RESCUE;
 	lost(0, BLOCK, BAD);
@@ -247,8 +242,7 @@ says_how_a_rescue_goes_on(void **state)
 	is(STATUS_FILE, "NOT complete: 512 bytes were not copied");
 }
 
-static void
-says_that_the_map_was_not_saved(void **state)
+CASE(says_that_the_map_was_not_saved)
 {
 	p.work = WORK_RESCUE;
 	fault_set(&out.unsaved, STATUS_FILE, "disk full");
@@ -267,8 +261,7 @@ says_that_the_map_was_not_saved(void **state)
 
 /* ------------------------------------------------------------ stopped early */
 
-static void
-tells_what_stopped_it(void **state)
+CASE(tells_what_stopped_it)
 {
 	fault_set(&out.fault, STATUS_MEDIUM, "torn");
 	is(STATUS_MEDIUM, "NOT complete: torn");
@@ -287,8 +280,7 @@ tells_what_stopped_it(void **state)
 	is(STATUS_FILE, "all was copied, but not recorded: no room");
 }
 
-static void
-takes_nothing_from_a_pipe_for_a_failure(void **state)
+CASE(takes_nothing_from_a_pipe_for_a_failure)
 {
 	map_end(&out.map, 0);
 	src.is.piped = true;
@@ -313,8 +305,7 @@ takes_nothing_from_a_pipe_for_a_failure(void **state)
 	is(0, "complete, nothing differs");
 }
 
-static void
-puts_a_signal_first(void **state)
+CASE(puts_a_signal_first)
 {
 	out.signal = SIGINT;
 	is(128 + SIGINT, "stopped by SIGINT, after all was copied");
@@ -344,8 +335,7 @@ puts_a_signal_first(void **state)
 	is(128 + SIGINT, "NOT complete: stopped by SIGINT; torn");
 }
 
-static void
-leaves_who_does_not_answer(void **state)
+CASE(leaves_who_does_not_answer)
 {
 	struct silence *s = &out.tally.silence;
 
@@ -392,8 +382,7 @@ static const enum why precedence[] = {
 	WHY_UNRECORDED,				/* a file */
 };
 
-static void
-takes_the_status_of_the_first_reason(void **state)
+CASE(takes_the_status_of_the_first_reason)
 {
 	const size_t n = sizeof(precedence) / sizeof(precedence[0]);
 	struct reason r[2];
@@ -577,8 +566,7 @@ is_said_in_page(const struct fault *v)
 	free(page);
 }
 
-static void
-says_the_same_everywhere(void **state)
+CASE(says_the_same_everywhere)
 {
 	char path[] = "/tmp/pardd-unit.XXXXXX";
 	struct fault f;
@@ -602,29 +590,4 @@ says_the_same_everywhere(void **state)
 		is_said_in_page(&f);
 	}
 	unlink(path);
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(is_complete),
-		UNIT(tells_what_was_left_out),
-		UNIT(tells_what_is_not_verified),
-		UNIT(tells_what_differs),
-		UNIT(tells_which_is_longer),
-		UNIT(counts_unreadable_blocks),
-		UNIT(says_how_a_rescue_goes_on),
-		UNIT(says_that_the_map_was_not_saved),
-		UNIT(tells_what_stopped_it),
-		UNIT(takes_nothing_from_a_pipe_for_a_failure),
-		UNIT(puts_a_signal_first),
-		UNIT(leaves_who_does_not_answer),
-		UNIT(takes_the_status_of_the_first_reason),
-		UNIT(says_the_same_everywhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

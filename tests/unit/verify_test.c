@@ -58,6 +58,8 @@ begin(void **state)
 	return 0;
 }
 
+EACH(begin, NULL)
+
 /* The copy: what the map says of each block of 512 bytes by then. */
 static void
 copied(void)
@@ -97,8 +99,7 @@ finds(uint64_t right, uint64_t differ, uint64_t ranges)
 	assert_int_equal(t.bad_ranges, ranges);
 }
 
-static void
-finds_what_differs(void **state)
+CASE(finds_what_differs)
 {
 	copied();
 	verify_run(&job);
@@ -116,8 +117,7 @@ finds_what_differs(void **state)
 }
 
 /* From a source that cannot be read again, all of a chunk differs. */
-static void
-narrows_nothing_down_where_it_cannot(void **state)
+CASE(narrows_nothing_down_where_it_cannot)
 {
 	struct seg s;
 	int i;
@@ -147,8 +147,7 @@ narrows_nothing_down_where_it_cannot(void **state)
 }
 
 /* What was lost is zeros in the copy, and what was left out does not count. */
-static void
-knows_what_is_not_of_the_source(void **state)
+CASE(knows_what_is_not_of_the_source)
 {
 	copied();
 	memset(dst.data, 0, 2 * BLOCK);
@@ -183,8 +182,7 @@ knows_what_is_not_of_the_source(void **state)
 }
 
 /* Three targets, which are files: what was left out of a chunk is not read. */
-static void
-counts_what_is_read_of_several_targets(void **state)
+CASE(counts_what_is_read_of_several_targets)
 {
 	struct result r[3] = { 0 };
 	static char name[3][32];
@@ -231,8 +229,7 @@ counts_what_is_read_of_several_targets(void **state)
 /* ------------------------------------------------------------------- by what */
 
 /* With verify=source it is the source that counts, while it can be read. */
-static void
-compares_with_the_source(void **state)
+CASE(compares_with_the_source)
 {
 	static const struct {
 		int	 err;		/* of the source, in the second chunk */
@@ -272,8 +269,7 @@ compares_with_the_source(void **state)
  * With a digest of the whole copy, what was read first counts, too: a target
  * that has become as the source is now is wrong.
  */
-static void
-compares_with_both_for_a_digest(void **state)
+CASE(compares_with_both_for_a_digest)
 {
 	const struct algorithm *xxh = algorithm_named("xxh128", 6);
 	struct hash *h;
@@ -306,8 +302,7 @@ compares_with_both_for_a_digest(void **state)
 	}
 }
 
-static void
-compares_with_the_source_what_has_no_digest(void **state)
+CASE(compares_with_the_source_what_has_no_digest)
 {
 	copied();
 	digest_table_mark(job.digests, 1, CHECK_NONE);
@@ -325,8 +320,7 @@ compares_with_the_source_what_has_no_digest(void **state)
 
 /* --------------------------------------------------- what cannot be read back */
 
-static void
-tells_what_cannot_be_read_back(void **state)
+CASE(tells_what_cannot_be_read_back)
 {
 	copied();
 	memory_fails(&dst, CHUNK + BLOCK, CHUNK + BLOCK + 1, EIO);
@@ -354,8 +348,7 @@ tells_what_cannot_be_read_back(void **state)
 
 /* -------------------------------------------------------------------- mending */
 
-static void
-mends_what_differs(void **state)
+CASE(mends_what_differs)
 {
 	o.mends = 2;
 	copied();
@@ -371,8 +364,7 @@ mends_what_differs(void **state)
 }
 
 /* Even if it is not known where in a chunk the target differs. */
-static void
-leaves_what_was_left_out(void **state)
+CASE(leaves_what_was_left_out)
 {
 	const size_t left = 2 * BLOCK;
 
@@ -402,8 +394,7 @@ lose(struct io *io)
 		io->len = 0;
 }
 
-static void
-gives_up_what_cannot_be_mended(void **state)
+CASE(gives_up_what_cannot_be_mended)
 {
 	o.mends = 3;
 	copied();
@@ -442,8 +433,7 @@ gives_up_what_cannot_be_mended(void **state)
 	done();
 }
 
-static void
-stops_where_mending_fails(void **state)
+CASE(stops_where_mending_fails)
 {
 	o.mends = 2;
 	flush_error = EIO;
@@ -462,8 +452,7 @@ refuse_writes(struct io *io)
 	dst.times = io->op == OP_WRITE ? UINT_MAX : 0;
 }
 
-static void
-stops_where_a_write_fails(void **state)
+CASE(stops_where_a_write_fails)
 {
 	o.mends = 2;
 	copied();
@@ -496,8 +485,7 @@ stop_at_write(struct io *io)
 		job_stop(&job);
 }
 
-static void
-ends_when_it_is_stopped(void **state)
+CASE(ends_when_it_is_stopped)
 {
 	o.mends = 2;
 	dst.before = stop;
@@ -530,8 +518,7 @@ ends_when_it_is_stopped(void **state)
 }
 
 /* A copy that is not complete is not checked. */
-static void
-checks_no_part_of_a_copy(void **state)
+CASE(checks_no_part_of_a_copy)
 {
 	int i;
 
@@ -554,8 +541,7 @@ checks_no_part_of_a_copy(void **state)
 /* --------------------------------------------------------------------- memory */
 
 #ifdef POOR
-static void
-tells_each_lack_of_memory(void **state)
+CASE(tells_each_lack_of_memory)
 {
 	unsigned n, told = 0;
 	struct fault f;
@@ -603,8 +589,7 @@ tells_each_lack_of_memory(void **state)
 }
 
 /* The table of a stream grows with it. */
-static void
-tells_that_a_table_cannot_grow(void **state)
+CASE(tells_that_a_table_cannot_grow)
 {
 	p.bounded = false;
 	p.claim = p.chunk = 1;
@@ -623,32 +608,3 @@ tells_that_a_table_cannot_grow(void **state)
 	done();
 }
 #endif
-
-int
-main(void)
-{
-#define TEST(f)	cmocka_unit_test_setup(f, begin)
-	const struct CMUnitTest tests[] = {
-		TEST(finds_what_differs),
-		TEST(narrows_nothing_down_where_it_cannot),
-		TEST(knows_what_is_not_of_the_source),
-		TEST(counts_what_is_read_of_several_targets),
-		TEST(compares_with_the_source),
-		TEST(compares_with_both_for_a_digest),
-		TEST(compares_with_the_source_what_has_no_digest),
-		TEST(tells_what_cannot_be_read_back),
-		TEST(mends_what_differs),
-		TEST(leaves_what_was_left_out),
-		TEST(gives_up_what_cannot_be_mended),
-		TEST(stops_where_mending_fails),
-		TEST(stops_where_a_write_fails),
-		TEST(ends_when_it_is_stopped),
-		TEST(checks_no_part_of_a_copy),
-#ifdef POOR
-		TEST(tells_each_lack_of_memory),
-		TEST(tells_that_a_table_cannot_grow),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

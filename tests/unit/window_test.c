@@ -14,8 +14,7 @@ round_of(struct window *win, uint64_t took)
 		window_end(win, took);
 }
 
-static void
-grows_up_to_its_limit(void **state)
+CASE(grows_up_to_its_limit)
 {
 	struct window win = { .limit = 9 };
 	unsigned i, before;
@@ -31,8 +30,7 @@ grows_up_to_its_limit(void **state)
 	assert_int_equal(win.most, 9);
 }
 
-static void
-shrinks_where_requests_wait_for_each_other(void **state)
+CASE(shrinks_where_requests_wait_for_each_other)
 {
 	struct window win = { .limit = 32 };
 	unsigned i, large;
@@ -52,8 +50,7 @@ shrinks_where_requests_wait_for_each_other(void **state)
 }
 
 /* One request at a time says nothing about what more of them would do. */
-static void
-does_not_grow_while_it_is_not_full(void **state)
+CASE(does_not_grow_while_it_is_not_full)
 {
 	struct window win = { .limit = 32 };
 	unsigned i;
@@ -67,8 +64,7 @@ does_not_grow_while_it_is_not_full(void **state)
 	assert_int_equal(win.most, 1);
 }
 
-static void
-keeps_a_fixed_size(void **state)
+CASE(keeps_a_fixed_size)
 {
 	struct window win = { .limit = 32, .fixed = 7 };
 
@@ -79,8 +75,7 @@ keeps_a_fixed_size(void **state)
 	assert_int_equal(win.most, 7);
 }
 
-static void
-forgets_how_fast_it_was(void **state)
+CASE(forgets_how_fast_it_was)
 {
 	struct window win = { .limit = 32 };
 
@@ -90,18 +85,4 @@ forgets_how_fast_it_was(void **state)
 	assert_int_equal(win.size, 3);
 	round_of(&win, 50000);
 	assert_true(win.size > 3);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(grows_up_to_its_limit),
-		cmocka_unit_test(shrinks_where_requests_wait_for_each_other),
-		cmocka_unit_test(does_not_grow_while_it_is_not_full),
-		cmocka_unit_test(keeps_a_fixed_size),
-		cmocka_unit_test(forgets_how_fast_it_was),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,7 @@
 
 static char text[200];
 
-static void
-tells_where_losses_lie(void **state)
+CASE(tells_where_losses_lie)
 {
 	struct loss l = { .known = false, .files = 1 };
 
@@ -30,8 +29,7 @@ tells_where_losses_lie(void **state)
 	    "structures, 0 free");
 }
 
-static void
-shortens_a_name_from_the_front(void **state)
+CASE(shortens_a_name_from_the_front)
 {
 	const struct endpoint ep = { .name = "/a/long/name" };
 
@@ -51,8 +49,7 @@ tell_disk(const struct endpoint *ep, struct disk *d)
 	*d = disk;
 }
 
-static void
-tells_disks(void **state)
+CASE(tells_disks)
 {
 	static const struct backend backend = { .disk = tell_disk };
 	const struct endpoint ep = { .name = "/dev/sdz1", .kind = END_BLOCK,
@@ -78,16 +75,4 @@ tells_disks(void **state)
 	    "block device");
 	assert_string_equal(wording_end(text, sizeof(text), &ep),
 	    "block device, 4.1 kB in blocks of 512, on /img");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_where_losses_lie),
-		cmocka_unit_test(shortens_a_name_from_the_front),
-		cmocka_unit_test(tells_disks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,8 +62,7 @@ static const struct backend fine = { .attach = NULL };
 static const struct backend gone = { .attach = no_device };
 static const struct backend broken = { .attach = no_memory };
 
-static void
-knows_a_source_that_has_gone_before_it_is_read(void **state)
+CASE(knows_a_source_that_has_gone_before_it_is_read)
 {
 	static struct job job;
 
@@ -73,8 +72,7 @@ knows_a_source_that_has_gone_before_it_is_read(void **state)
 	assert_non_null(strstr(job.fault.text, "here"));
 }
 
-static void
-takes_nothing_else_for_that(void **state)
+CASE(takes_nothing_else_for_that)
 {
 	static struct job job;
 
@@ -105,8 +103,7 @@ detach(struct lane *lane)
 	return 0;
 }
 
-static void
-leaves_no_lane_when_one_fails(void **state)
+CASE(leaves_no_lane_when_one_fails)
 {
 	static const struct backend counted = { .attach = attach,
 		.detach = detach };
@@ -138,8 +135,7 @@ leave(struct worker *w)
 	return false;
 }
 
-static void
-takes_another_buffer_for_the_next_task(void **state)
+CASE(takes_another_buffer_for_the_next_task)
 {
 	static const struct task task = { .step = leave };
 	const struct opts o = { .sync = 0 };
@@ -213,8 +209,7 @@ write_nothing(struct lane *lane, struct io *io)
 	io->done = io->len;
 }
 
-static void
-leaves_no_poll_behind(void **state)
+CASE(leaves_no_poll_behind)
 {
 	static const struct backend library = { .start = library_start,
 		.pollfd = library_pollfd, .service = library_service,
@@ -253,18 +248,4 @@ leaves_no_poll_behind(void **state)
 	pthread_mutex_destroy(&job.first);
 	close(wakes);
 	free(bufs);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_a_source_that_has_gone_before_it_is_read),
-		cmocka_unit_test(takes_nothing_else_for_that),
-		cmocka_unit_test(leaves_no_lane_when_one_fails),
-		cmocka_unit_test(takes_another_buffer_for_the_next_task),
-		cmocka_unit_test(leaves_no_poll_behind),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

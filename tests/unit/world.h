@@ -527,6 +527,4 @@ world_end(void **state)
 	return nftw(root, world_forget, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-#define WORLD(f)	cmocka_unit_test_setup_teardown(f, world_begin, world_end)
-
 #endif

@@ -158,6 +158,8 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 /* A plan for these operands, and transfers of CHUNK bytes. */
 static void
 plans(const char *words)
@@ -183,8 +185,7 @@ has(const char *words, unsigned zones, unsigned workers)
 	assert_int_equal(p.queues, 0);
 }
 
-static void
-are_as_many_as_the_target_allows(void **state)
+CASE(are_as_many_as_the_target_allows)
 {
 	has("bpt=2", 3, 3);
 	has("bpt=2 thr=2", 3, 2);
@@ -211,8 +212,7 @@ are_as_many_as_the_target_allows(void **state)
 	has("bpt=2 thr=16", 0, 16);
 }
 
-static void
-are_one_where_order_matters(void **state)
+CASE(are_one_where_order_matters)
 {
 	has("bpt=2 hash=md5", 1, 1);
 	has("bpt=2 expect=md5:00000000000000000000000000000000", 1, 1);
@@ -275,8 +275,7 @@ wrote(uint64_t from, uint64_t to, uint64_t skipped)
 			fail_msg("byte %llu", (unsigned long long)off);
 }
 
-static void
-write_each_zone_in_order(void **state)
+CASE(write_each_zone_in_order)
 {
 	disk.meet = 3;
 	copies("bpt=2");
@@ -288,8 +287,7 @@ write_each_zone_in_order(void **state)
 	end_copy();
 }
 
-static void
-begin_and_end_within_zones(void **state)
+CASE(begin_and_end_within_zones)
 {
 	disk.next[1] = CHUNK;
 	disk.open = 1;
@@ -303,8 +301,7 @@ begin_and_end_within_zones(void **state)
 }
 
 /* With a rate, pieces are smaller than transfers, and zones as large. */
-static void
-keep_their_zones_at_any_rate(void **state)
+CASE(keep_their_zones_at_any_rate)
 {
 	dst.geo.io_max = CHUNK;
 	copies("rate=100k count=20");
@@ -333,8 +330,7 @@ told_truly(void)
 			    disk.bytes[off] != 0 ? FINISHED : UNTRIED);
 }
 
-static void
-give_back_what_a_stop_leaves(void **state)
+CASE(give_back_what_a_stop_leaves)
 {
 	disk.meet = 3;
 	disk.stop = &job;
@@ -344,8 +340,7 @@ give_back_what_a_stop_leaves(void **state)
 	end_copy();
 }
 
-static void
-stop_when_one_fails(void **state)
+CASE(stop_when_one_fails)
 {
 	disk.meet = 3;
 	disk.fails = ZONE + 3 * CHUNK;
@@ -355,22 +350,4 @@ stop_when_one_fails(void **state)
 	assert_int_equal(disk.next[1], 3 * CHUNK);
 	told_truly();
 	end_copy();
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(are_as_many_as_the_target_allows),
-		UNIT(are_one_where_order_matters),
-		UNIT(write_each_zone_in_order),
-		UNIT(begin_and_end_within_zones),
-		UNIT(keep_their_zones_at_any_rate),
-		UNIT(give_back_what_a_stop_leaves),
-		UNIT(stop_when_one_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,8 @@ tear_down(void **state)
 	return unlink(name);
 }
 
+EACH(set_up, tear_down)
+
 static void
 opened(void)
 {
@@ -152,8 +154,7 @@ range(uint64_t from, uint64_t to)
 	return end.be->check_range(&end, from, to, &source, 0, &f);
 }
 
-static void
-is_a_disk(void **state)
+CASE(is_a_disk)
 {
 	opened();
 	assert_true(end.is.zoned);
@@ -176,8 +177,7 @@ cannot_be(int status)
 	assert_int_equal(count_open(), were);
 }
 
-static void
-is_refused(void **state)
+CASE(is_refused)
 {
 	disk.read_only = 1;
 	cannot_be(STATUS_ERRNO + EROFS);
@@ -214,8 +214,7 @@ is_refused(void **state)
 	assert_int_equal(endpoint_close(&end), 0);
 }
 
-static void
-says_what_the_kernel_refuses(void **state)
+CASE(says_what_the_kernel_refuses)
 {
 	static const struct { const char *call; unsigned long what; } all[] = {
 		{ "open", 0 }, { "ioctl", BLKPBSZGET },
@@ -252,8 +251,7 @@ says_what_the_kernel_refuses(void **state)
 	assert_int_equal(endpoint_close(&end), EIO);
 }
 
-static void
-needs_memory(void **state)
+CASE(needs_memory)
 {
 	unsigned n = 0, were = count_open();
 	int failed;
@@ -275,8 +273,7 @@ needs_memory(void **state)
 	assert_int_equal(endpoint_close(&end), 0);
 }
 
-static void
-keeps_what_is_written(void **state)
+CASE(keeps_what_is_written)
 {
 	written_in(0, 4096);			/* says nothing there */
 	written_in(2, 4096);
@@ -306,8 +303,7 @@ writes(uint64_t off, size_t len)
 }
 
 /* What is no block is left out if it is zeros. */
-static void
-leaves_out_zeros_behind_the_room(void **state)
+CASE(leaves_out_zeros_behind_the_room)
 {
 	unsigned char back[2];
 
@@ -367,8 +363,7 @@ writers(unsigned open, unsigned active)
 	return n;
 }
 
-static void
-is_written_in_several_zones_at_a_time(void **state)
+CASE(is_written_in_several_zones_at_a_time)
 {
 	opened();				/* nothing is known of it */
 	assert_int_equal(end.be->writers(&end, 0, ZONES * MIB, &source, 0), 1);
@@ -396,8 +391,7 @@ is_written_in_several_zones_at_a_time(void **state)
 }
 
 /* Who looks at it reads through the page cache, and must leave nothing there. */
-static void
-is_looked_at_by_another_descriptor(void **state)
+CASE(is_looked_at_by_another_descriptor)
 {
 	bool cached = true;
 	int fd;
@@ -410,8 +404,7 @@ is_looked_at_by_another_descriptor(void **state)
 	assert_int_equal(endpoint_close(&end), 0);
 }
 
-static void
-writes_on_after_an_interruption(void **state)
+CASE(writes_on_after_an_interruption)
 {
 	make_node(name, S_IFBLK, makedev(8, 0));
 	opened();
@@ -456,8 +449,7 @@ kept(void)
 }
 
 /* The source has two blocks in its second zone. */
-static void
-writes_up_to_the_write_pointers_of_the_source(void **state)
+CASE(writes_up_to_the_write_pointers_of_the_source)
 {
 	zoned_source();
 	disk.like[1].wp += 8192 / SECTOR;
@@ -498,8 +490,7 @@ writes_up_to_the_write_pointers_of_the_source(void **state)
 	assert_int_equal(endpoint_close(&end), 0);
 }
 
-static void
-sees_that_a_zone_was_reset(void **state)
+CASE(sees_that_a_zone_was_reset)
 {
 	opened();
 	assert_int_equal(range(0, 3 * MIB), 0);
@@ -517,8 +508,7 @@ sees_that_a_zone_was_reset(void **state)
 	assert_int_equal(endpoint_close(&end), 0);
 }
 
-static void
-keeps_free_what_the_source_leaves_in_part(void **state)
+CASE(keeps_free_what_the_source_leaves_in_part)
 {
 	zoned_source();
 	disk.like[1].wp += 8192 / SECTOR;
@@ -548,8 +538,7 @@ has_another_source(int status)
 	deny_nothing();
 }
 
-static void
-has_its_zones_as_a_zoned_source(void **state)
+CASE(has_its_zones_as_a_zoned_source)
 {
 	zoned_source();
 	has_another_source(0);
@@ -566,28 +555,4 @@ has_its_zones_as_a_zoned_source(void **state)
 	has_another_source(0);
 	source.kind = END_FILE;
 	has_another_source(0);
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(is_a_disk),
-		UNIT(is_refused),
-		UNIT(says_what_the_kernel_refuses),
-		UNIT(needs_memory),
-		UNIT(keeps_what_is_written),
-		UNIT(leaves_out_zeros_behind_the_room),
-		UNIT(is_written_in_several_zones_at_a_time),
-		UNIT(is_looked_at_by_another_descriptor),
-		UNIT(writes_on_after_an_interruption),
-		UNIT(writes_up_to_the_write_pointers_of_the_source),
-		UNIT(sees_that_a_zone_was_reset),
-		UNIT(keeps_free_what_the_source_leaves_in_part),
-		UNIT(has_its_zones_as_a_zoned_source),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

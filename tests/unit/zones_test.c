@@ -49,14 +49,15 @@ tear_down(void **state)
 	return 0;
 }
 
+EACH(set_up, tear_down)
+
 static bool
 fit(uint64_t from, uint64_t to, uint64_t other)
 {
 	return zones_fit(one, from, to, two, other);
 }
 
-static void
-finds_the_zone_of_a_byte(void **state)
+CASE(finds_the_zone_of_a_byte)
 {
 	assert_ptr_equal(zones_at(one, 0), &one->zone[0]);
 	assert_ptr_equal(zones_at(one, ZONE - 1), &one->zone[0]);
@@ -65,8 +66,7 @@ finds_the_zone_of_a_byte(void **state)
 	assert_null(zones_at(one, ZONES * ZONE));
 }
 
-static void
-compares_borders(void **state)
+CASE(compares_borders)
 {
 	assert_true(fit(0, ZONES * ZONE, 0));
 	assert_true(fit(ZONE, 3 * ZONE, ZONE));
@@ -83,8 +83,7 @@ compares_borders(void **state)
 	assert_false(fit(3 * ZONE, ZONES * ZONE, 3 * ZONE));
 }
 
-static void
-compares_what_is_written(void **state)
+CASE(compares_what_is_written)
 {
 	one->zone[0].next = 4096;	/* says nothing there */
 	assert_true(zones_equal(one, 0, ZONES * ZONE, two, 0));
@@ -107,8 +106,7 @@ unwritten(uint64_t from, uint64_t to)
 	return zones_unwritten(one, from, to);
 }
 
-static void
-finds_what_is_not_written(void **state)
+CASE(finds_what_is_not_written)
 {
 	assert_null(unwritten(0, ZONE));	/* in any order */
 	assert_ptr_equal(unwritten(0, ZONE + 1), &one->zone[1]);
@@ -133,8 +131,7 @@ check(uint64_t from, bool reset)
 	return f.status;
 }
 
-static void
-keeps_what_is_written(void **state)
+CASE(keeps_what_is_written)
 {
 	assert_int_equal(check(0, false), 0);
 	one->zone[0].next = ZONE;
@@ -147,8 +144,7 @@ keeps_what_is_written(void **state)
 	assert_int_not_equal(check(2 * ZONE, true), 0);
 }
 
-static void
-knows_zones_of_one_size(void **state)
+CASE(knows_zones_of_one_size)
 {
 	assert_int_equal(zones_size(one), ZONE);
 	one->zone[3].end -= 4096;
@@ -178,8 +174,7 @@ used(struct zone *z, enum zone_use use)
 	z->next = z->start + (use == ZONE_IDLE ? 0 : 4096);
 }
 
-static void
-keeps_within_the_limits_of_the_disk(void **state)
+CASE(keeps_within_the_limits_of_the_disk)
 {
 	assert_int_equal(may(UINT_MAX, UINT_MAX, 0), UINT_MAX);
 	assert_int_equal(may(3, UINT_MAX, 0), 3);
@@ -203,8 +198,7 @@ keeps_within_the_limits_of_the_disk(void **state)
 	assert_int_equal(may(1, UINT_MAX, 0), 0);
 }
 
-static void
-does_not_count_what_the_copy_itself_writes(void **state)
+CASE(does_not_count_what_the_copy_itself_writes)
 {
 	used(&one->zone[2], ZONE_OPEN);
 	assert_int_equal(may(2, 2, 0), 2);
@@ -219,8 +213,7 @@ left(void)
 	return zones_left(one, 0, ZONES * ZONE, two, 0);
 }
 
-static void
-counts_what_is_left_written_in_part(void **state)
+CASE(counts_what_is_left_written_in_part)
 {
 	assert_int_equal(left(), 0);
 	used(&two->zone[1], ZONE_CLOSED);
@@ -236,24 +229,4 @@ counts_what_is_left_written_in_part(void **state)
 	/* that is all that fits here */
 	one->zone[2].room = one->zone[2].start + 4096;
 	assert_int_equal(left(), 1);
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT(finds_the_zone_of_a_byte),
-		UNIT(compares_borders),
-		UNIT(compares_what_is_written),
-		UNIT(finds_what_is_not_written),
-		UNIT(keeps_what_is_written),
-		UNIT(knows_zones_of_one_size),
-		UNIT(keeps_within_the_limits_of_the_disk),
-		UNIT(does_not_count_what_the_copy_itself_writes),
-		UNIT(counts_what_is_left_written_in_part),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
