@@ -15,7 +15,7 @@ disk_of()
 # table_of NODE: what its partitions are, in bytes; a name that the kernel gives is left out
 table_of()
 {
-	sfdisk -J "$1" | jq -S '.partitiontable | (.sectorsize // 512) as $unit | {"label": .label, id} + {p: [.partitions[] |
+	sfdisk -J "$1" | jq -S '.partitiontable | (.sectorsize // 512) as $unit | {"label": .label, id} + {p: [.partitions[]? |
 	    {n: (.node | capture("(?<n>[0-9]+)$").n), start: (.start * $unit), size: (.size * $unit), type, uuid, name,
 	    attrs, bootable}]}'
 }
@@ -32,8 +32,8 @@ parted_alike()
 	local start size
 	while read -r start size; do
 		cmp -i "$start" -n "$size" "$1" "$2" || return
-	done < <(sfdisk -J "$1" | jq -r '.partitiontable | (.sectorsize // 512) as $unit | .partitions[] |
-	    select(.type != "5" and .type != "f") | "\(.start * $unit) \(.size * $unit)"')
+	done < <(sfdisk -J "$1" | jq -r '.partitiontable | (.sectorsize // 512) as $unit | .partitions[]? |
+	    select(.type | IN("5", "f", "85") | not) | "\(.start * $unit) \(.size * $unit)"')
 }
 # table_like A B: the same partitions
 table_like()
@@ -131,10 +131,33 @@ read_back()
 	    exits 14 with_faults "on=$PWD/b op=write at=67092000+1 flip" "$pardd" if="$a" of=b conv=notrunc table=fix verify=1 &&
 	    says 'the partition table is not what was written'
 }
+# headers_in FILE: how many of it begin like the header of a GPT
+headers_in()
+{
+	LC_ALL=C grep -abo 'EFI PART' "$1" | awk -F : '$1 % 512 == 0 { n++ } END { print n + 0 }'
+}
 left_over()
 {
 	whole a 512 40M && a=$dev && cloned "$a" b 4096 64M table=fix && ! grep -q 'EFI PART' <(dd status=none if=b bs=4096 count=1) &&
-	    [[ $(grep -c 'EFI PART' <(tr '\n' ' ' <b | sed 's/EFI PART/\nEFI PART/g')) = 2 ]]
+	    [[ $(headers_in b) = 2 ]]
+}
+# Its table says where the backup is that a disk had before it grew.
+grown()
+{
+	whole a 512 40M && a=$dev && truncate -s 56M a && losetup -c "$a" && cloned "$a" b 512 "$1" table=fix &&
+	    [[ $(headers_in b) = 2 ]] && table_like "$a" "$dev" 2>said
+}
+# The end of such a disk is no whole sector.
+odd_sectors()
+{
+	whole a 512 $(((40 << 20) + 512)) && a=$dev && cloned "$a" b 4096 64M table=fix && table_like "$a" "$dev"
+}
+no_logical()
+{
+	disk_of a 64M 512 && a=$dev && printf '%s\n' 'label: dos' 'start=1MiB, size=8MiB' 'start=32MiB, size=16MiB, type=5' |
+	    sfdisk -q --no-reread --no-tell-kernel "$a" && disk_of b 20M 512 &&
+	    refuses 'is too small: its table needs 33554944 bytes, and it has 20971520$' table=fix && disk_of b 33M 512 &&
+	    exits 0 "$pardd" if="$a" of="$dev" table=fix && sync "$dev" && sound "$dev"
 }
 logical()
 {
@@ -157,44 +180,257 @@ several()
 	    exits 0 "$pardd" if="$a" of="$b" of="$c" table=fix verify=1 && sync "$b" "$c" && sound "$b" && sound "$c" &&
 	    table_like "$a" "$b" && table_like "$a" "$c"
 }
-# a random GPT, to a random disk
+# --- any table, to any disk: the source is a, on the node $a; its sectors are $from, those of
+# the target $to, of $bytes
+
+# sector_read OFFSET: 512 bytes of the source.  int OFFSET BYTES: a number there, in $int
+sector_read()
+{
+	mapfile -t octets < <(od -An -v -tu1 -w1 -j "$1" -N 512 a)
+}
+int()
+{
+	local i
+	int=0
+	for ((i = $1 + $2; i-- > $1; )); do
+		((int = int << 8 | octets[i]))
+	done
+}
+# parts_of GRAIN NUMBERS WORDS: for each number a partition of whole grains, behind sector $at,
+# until $most; their lines are in $lines
+parts_of()
+{
+	local number size
+	lines=()
+	for number in $2; do
+		dice=0
+		chance 40 || big $((2000000 / from))
+		at=$(((at + dice + $1 - 1) / $1 * $1))
+		big $((1500000 / from / $1 + 1))
+		size=$(((dice + 1) * $1))
+		((at + size < most)) || return 0
+		"$3"
+		lines+=("${a}p$((number + 1)): start=$at, size=$size, $words")
+		at=$((at + size + gap))
+	done
+}
+gpt_words()
+{
+	local attrs=('' '' RequiredPartition 'RequiredPartition LegacyBIOSBootable' 'GUID:48,63' GUID:60)
+	pick C12A7328-F81F-11D2-BA4B-00A0C93EC93B linux 4D21B016-B534-45C2-A9FB-5C16E091FD2D swap
+	words="type=$picked" picked="it's $RANDOM /// $RANDOM \$HOME $RANDOM"
+	! chance 60 || words+=", name=\"${picked:0:$((1 + RANDOM % 36))}\""
+	pick "${attrs[@]}"
+	[[ -z $picked ]] || words+=", attrs=\"$picked\""
+}
+mbr_words()
+{
+	pick 83 7 c 82 da
+	words="type=$picked"
+	! chance 20 || words+=', bootable'
+}
+# shuffled N MOST: up to N different numbers below MOST
+shuffled()
+{
+	local i
+	numbers=' '
+	for ((i = 0; i < $1; i++)); do
+		big "$2"
+		[[ $numbers = *" $dice "* ]] || numbers+="$dice "
+	done
+}
+# What sfdisk makes the table of: entries of any number, in any order; or primary and logical
+# partitions, in a chain of any order
+table_lines()
+{
+	local count at grain sectors=$((source_bytes / from)) most gap=0 kind lines numbers words i
+	pick $((512 / from)) 1 8 $((4096 / from)) $((65536 / from)) $((1048576 / from))
+	grain=$((picked > 0 ? picked : 1))
+	if [[ $label = gpt ]]; then
+		pick 128 128 1 4 7 31 33 56 130 255 400
+		count=$picked
+		at=$((2 + (count * 128 + from - 1) / from)) most=$((sectors - count / 4 - 9))
+		! chance 50 || at=$((1048576 / from))
+		printf '%s\n' 'label: gpt' "table-length: $count" "first-lba: $at"
+		shuffled $((RANDOM % 9)) "$count"
+		parts_of "$grain" "$numbers" gpt_words
+		printf '%s\n' "${lines[@]}"
+		return
+	fi
+	echo 'label: dos'
+	at=1 most=$((sectors / 2))
+	shuffled $((RANDOM % 4)) 3
+	parts_of "$grain" "$numbers" mbr_words
+	printf '%s\n' "${lines[@]}"
+	chance 70 || return 0
+	at=$(((at + 7) / 8 * 8))
+	pick 5 f 85
+	kind=$picked
+	pick 0 0 0 0 1 8
+	echo "${a}p4: start=$at, size=$((((sectors - at) / 8 * 8) - picked)), type=$kind"
+	at=$((at + 8)) most=$((sectors - 9))
+	pick 1 8 8 2048
+	gap=$picked
+	shuffled $((RANDOM % 7)) 100
+	parts_of "$grain" "$numbers" mbr_words
+	# a chain may be in another order
+	numbers=${!lines[*]}
+	! chance 40 || ((${#lines[@]} == 0)) || shuffled 60 ${#lines[@]}
+	kind=5
+	for i in $numbers; do
+		echo "${a}p$((kind++)):${lines[i]#*:}"
+	done
+}
+# ... and what has happened to it since
+table_aged()
+{
+	local logical
+	if [[ $label = dos ]]; then
+		logical=$(sfdisk -qlo device "$a" | grep -cE "p([5-9]|..)$")
+		((logical == 0)) || ! chance 30 || sfdisk -q --no-reread --no-tell-kernel --delete "$a" $((5 + RANDOM % logical))
+		return
+	fi
+	! chance 15 || { pick 3 8 16 64 1000; sgdisk -j "$picked" "$a" >said 2>&1; }
+	! chance 8 || ! sfdisk -qlo device "$a" 2>&1 | grep -q 'p1$' || sgdisk -h 1 "$a" >said || return
+	! chance 15 || { truncate -s +$((RANDOM % 100 * 4096)) a && losetup -c "$a"; }
+}
+# Noise over a header.  Of a disk that has grown nobody finds the backup without the first.
+table_spoilt()
+{
+	local last=$((source_bytes / from - 1))
+	[[ $spoilt != *first* ]] || dd status=none if=noise of=a bs="$from" seek=1 count=1 conv=notrunc || return
+	[[ $spoilt != *last* ]] || dd status=none if=noise of=a bs="$from" seek=$last count=1 conv=notrunc || return
+	[[ -z $spoilt ]] || blockdev --flushbufs "$a"
+}
+# Whatever is not wanted of the target: why is what is said about it, and empty if all can be
+# had.  kept is how much of the source counts, room what the table needs behind it.
+wanted_of_gpt()
+{
+	local start end first table place
+	sector_read "$from"
+	int 72 8
+	place=$((int * from))
+	int 80 4
+	behind=$((place + (int * 128 + from - 1) / from * from))
+	table=$(((int * 128 + to - 1) / to * to))
+	int 40 8
+	first=$((int * from))
+	[[ $spoilt != *first* ]] || place=$((2 * from))
+	((place > 2 * from)) || place=$((2 * to))
+	((place % to == 0)) || why+='|whole sectors'
+	kept=$((place + table)) room=$((table + to))
+	((behind > kept)) || behind=$kept
+	# and something usable
+	((first < kept)) || kept=$(((first + to - 1) / to * to))
+	kept=$((kept + to))
+	while read -r start end; do
+		((start % to == 0 && end % to == 0)) || why+='|whole sectors'
+		((start >= place + table)) || why+='|begins where the table'
+		((kept > end)) || kept=$end
+	done < <(jq -r '.p[] | "\(.start) \(.start + .size)"' table.a)
+	[[ $spoilt != *first* || $(stat -c %s a) = "$source_bytes" ]] || spoilt='first last'
+	[[ $spoilt != 'first last' ]] || why+='|damaged'
+	sector_read 0
+	int 466 1
+	((int == 0 || from == to)) || why+='|hybrid'
+}
+wanted_of_mbr()
+{
+	local at=0 i next base=0 kind start count least
+	kept=512 room=0
+	while [[ -n $at ]]; do
+		next=
+		((at % to == 0)) || why+='|whole sectors|cannot count'
+		sector_read $at
+		for i in 446 462 478 494; do
+			int $((i + 4)) 1
+			kind=$int
+			int $((i + 8)) 4
+			start=$int
+			int $((i + 12)) 4
+			count=$int
+			((kind > 0 && count > 0)) || continue
+			((start * from % to == 0 && count * from % to == 0)) || why+='|cannot count'
+			least=$((at + (start + count) * from))
+			if [[ $kind = 5 || $kind = 15 || $kind = 133 ]]; then
+				next=$((base + start * from)) least=$((next + from))
+			fi
+			((kept > least)) || kept=$least
+		done
+		[[ -z $next ]] || ((base > 0)) || base=$next
+		at=$next
+	done
+}
+# The same partitions; with table=new, with other names, and the extended one may end elsewhere
+same_parts()
+{
+	local leave='.p[] |= if .type | IN("5", "f", "85") then del(.size) else . end'
+	[[ $word = fix ]] || leave+=' | del(.id, .p[].uuid)'
+	[[ $label = gpt ]] || leave+=' | del(.p[].uuid)'
+	table_of "$dev" >table.b && diff <(jq "$leave" table.a) <(jq "$leave" table.b) || return
+	[[ $word = fix || $label = dos || $(jq -r '.id, .p[].uuid' table.a table.b | sort | uniq -d) = '' ]] || fail 'old identifiers'
+	[[ $word = fix || $(jq .id table.a) != "$(jq .id table.b)" ]] || fail 'the old identifier'
+}
+# ... and all that is between them
+same_bytes()
+{
+	local last
+	cmp -n 440 a b || return
+	[[ $label = gpt ]] || { parted_alike "$a" b; return; }
+	last=$(jq '[.p[] | .start + .size] | max // 0' table.a)
+	[[ $last -le $behind ]] || cmp -l -i $behind -n $((last - behind)) a b >said || fail "a gap from $behind: $(head -n 3 said) $(wc -l <said) $(tail -n 1 said)" || return
+	# one GPT, and its backup
+	[[ $(headers_in b) = 2 ]] || fail "$(headers_in b) headers"
+}
 begin()
 {
-	loops=0
+	head -c 24M /dev/urandom >noise && : >err
 }
 one()
 {
-	local from to bytes at=1 n i size
+	local from to bytes source_bytes label word why='' spoilt='' kept room behind int octets picked dice a
 	pick 512 4096
 	from=$picked
-	pick 512 4096
+	pick "$from" 512 4096
 	to=$picked
+	pick gpt gpt dos
+	label=$picked
+	pick fix fix new
+	word=$picked
 	rm -f a b
-	disk_of a 64M "$from" && a=$dev
-	{
-		echo "label: gpt"
-		big 120
-		echo "table-length: $((8 + dice))"
-		big 5
-		n=$((dice + 1))
-		for ((i = 0; i < n; i++)); do
-			big 5
-			size=$((dice + 1))
-			big 3
-			at=$((at + dice))
-			chance 50 && pick uefi linux swap 4D21B016-B534-45C2-A9FB-5C16E091FD2D || picked=raid
-			echo "start=${at}MiB, size=${size}MiB, type=$picked, name=\"p $RANDOM\"$(chance 30 && echo ', attrs="RequiredPartition GUID:49"')"
-			at=$((at + size))
-		done
-	} >line
-	sfdisk -q --no-reread --no-tell-kernel "$a" <line >said 2>&1 || { cat said; return 1; }
-	dd status=none if=/dev/urandom of="$a" bs=64K seek=16 count=16 conv=notrunc
-	big 80
-	bytes=$(((at + 1 << 20) + dice * 524288))
-	disk_of b $((bytes / 4096 * 4096)) "$to"
-	ran=$((ran + 1))
-	exits 0 "$pardd" if="$a" of="$dev" table=fix && complete && sync "$dev" && sound "$dev" && table_like "$a" "$dev" &&
-	    losetup -d "$a" "$dev"
+	big 3000
+	source_bytes=$(((3000 + dice) * 4096 + (from < 4096 ? RANDOM % 8 * 512 : 0)))
+	head -c $source_bytes noise >a && loop a -b "$from" && a=$dev && table_lines >line &&
+	    sfdisk -q --no-reread --no-tell-kernel "$a" <line >said 2>&1 && table_aged || {
+		cat said
+		# it finds no room for some chains
+		grep -q 'No free sectors' said && losetup -d "$a"
+		return
+	}
+	sync "$a"
+	table_of "$a" >table.a 2>said
+	if [[ $label = gpt ]]; then
+		! chance 12 || { pick first last 'first last'; spoilt=$picked; }
+		wanted_of_gpt && table_spoilt || return
+	else
+		wanted_of_mbr
+	fi
+	pick $((kept + room)) $((kept + room)) $((kept + room - 1)) "$source_bytes" $((kept + room + RANDOM * 100)) $((source_bytes + RANDOM * 100))
+	bytes=$(((picked + to - 1) / to * to))
+	[[ $picked != $((kept + room - 1)) ]] || bytes=$(((kept + room - 1) / to * to))
+	((bytes > 0)) || bytes=$to
+	((bytes >= kept + room)) || why+='|too small'
+	head -c "$bytes" /dev/zero >b
+	loop b -b "$to" || return
+	printf '%s\n' "${spoilt:+spoilt: $spoilt; }$from to $to, $bytes of $((kept + room)), table=$word, refused: $why" >>line
+	if [[ -n $why ]]; then
+		exits 101 "$pardd" if="$a" of="$dev" table=$word && says "${why#|}" && cmp -n "$bytes" b /dev/zero || return
+	else
+		ran=$((ran + 1))
+		exits 0 "$pardd" if="$a" of="$dev" table=$word && complete && sync "$dev" && sound "$dev" && same_parts &&
+		    same_bytes || return
+	fi
+	losetup -d "$a" "$dev"
 }
 
 it "moves the backup GPT to the end of a larger disk" larger 512 512 64M
@@ -203,6 +439,9 @@ it "converts it to sectors of 4096 bytes" larger 512 4096 64M
 it "... and back" larger 4096 512 64M
 it "... on a smaller disk" larger 512 4096 25M
 it "leaves no table of the source in the clone" left_over
+it "... nor the backup of a disk that has grown" grown 64M
+it "... onto one of its size before" grown 40M
+it "converts one whose end is no whole sector of the target" odd_sectors
 it "gives new identifiers with table=new" new_names 512
 it "... and other sectors" new_names 4096
 it "changes nothing where the table fits" as_it_is
@@ -216,6 +455,7 @@ it "reads the table back with verify=1" read_back
 it "converts an MBR with logical partitions" logical 512 4096 96M
 it "... and back" logical 4096 512 96M
 it "cuts an extended partition on a smaller disk" logical 512 512 33M
+it "... and refuses one that ends before its chain" no_logical
 it "gives an MBR another signature" logical 512 512 64M new
 it "makes a table for each of several targets" several
 remains()
@@ -325,4 +565,6 @@ it "clears nothing after a copy that stopped" cut_short
 it "is for whole disks" usage table= if=/dev/zero of=x table=fix skip=1
 it "... and no stream" eval 'head -c 1M /dev/zero | exits 1 "$pardd" of=x table=fix && says "table= is for the clone"'
 only plain
-it "does so with any GPT, from SEED=$seed" mixed "$seed" "$(heavy 25)"
+many=12
+[[ -z $LONG ]] || many=1000
+it "does so with any table, from SEED=$seed" mixed "$seed" "${MANY:-$many}"

@@ -65,9 +65,11 @@ struct source_table {
 	struct parts parts;	/* for people, and to find it */
 	unsigned char mbr[SECTOR_MOST];	/* its first bytes */
 	struct gpt gpt;		/* entries NULL: an MBR only */
-	uint64_t backup;	/* byte of the valid backup at the source's end,
-				 * or 0: there is none; it is */
-	bool	 twice;		/* the same as the one at its start */
+	uint64_t backup;	/* byte where the valid backup begins, or 0:
+				 * there is none; and where it */
+	uint64_t backup_end;	/* ends */
+	bool	 twice;		/* it ends the source, and is the same as the
+				 * one at the start */
 	unsigned char (*boot)[SECTOR];	/* starts of its partitions */
 	struct record *record;	/* of logical partitions, in order */
 	size_t	 records;
@@ -156,7 +158,10 @@ gpt_read(const struct view *v, uint64_t lba, uint32_t sector, struct gpt *g)
 	return false;
 }
 
-/* Read the GPT: the one at the start, else its backup at the end. */
+/*
+ * Read the GPT: the one at the start, else its backup at the end.  On a disk
+ * that has grown the first one knows where the backup is.
+ */
 static bool
 source_gpt_read(struct source_table *t, const struct view *v)
 {
@@ -164,10 +169,14 @@ source_gpt_read(struct source_table *t, const struct view *v)
 	bool first = gpt_read(v, 1, t->sector, &t->gpt);
 	struct gpt backup;
 
-	if (!gpt_read(v, last, t->sector, &backup))
-		return first;
+	if (!gpt_read(v, last, t->sector, &backup)) {
+		last = first ? le64dec(t->gpt.header + H_OTHER) : 0;
+		if (last <= 1 || !gpt_read(v, last, t->sector, &backup))
+			return first;
+	}
 	/* its entries usually lie right before its header */
 	t->backup = last * t->sector;
+	t->backup_end = t->backup + t->sector;
 	at = le64dec(backup.header + H_ENTRIES);
 	if (at < last && last - at == round_up(backup.size, t->sector) /
 	    t->sector)
@@ -176,7 +185,8 @@ source_gpt_read(struct source_table *t, const struct view *v)
 		t->gpt = backup;
 		return true;
 	}
-	t->twice = backup.size == t->gpt.size && memcmp(backup.entries,
+	t->twice = t->size - t->backup_end < t->sector &&
+	    backup.size == t->gpt.size && memcmp(backup.entries,
 	    t->gpt.entries, backup.size) == 0 && memcmp(backup.header + H_GUID,
 	    t->gpt.header + H_GUID, GUID) == 0;
 	free(backup.entries);
@@ -319,6 +329,9 @@ source_table_needs(const struct source_table *t)
 	for (i = 0; i < t->parts.n; i++)
 		if (!t->parts.part[i].container)
 			end = MAX(end, part_end(&t->parts.part[i]));
+	/* an extended partition may be empty, or its last record */
+	for (i = 0; i < t->records; i++)
+		end = MAX(end, t->record[i].at + t->sector);
 	return end;
 }
 
@@ -390,21 +403,32 @@ table_convert_up(const struct making *m, uint64_t lba, uint64_t *to)
 	return true;
 }
 
+/* For its partition of this number, or for the table itself, if that is 0. */
 static int
 table_uneven(const struct making *m, uint64_t number)
 {
-	return fault_set(m->f, STATUS_REFUSED, "%s: partition %llu does not "
-	    "begin and end at whole sectors of %u bytes, which %s has; "
-	    "table=keep copies the table as it is", m->src->name, (ull)number,
-	    m->to->sector, m->dst->name);
+	char what[64] = "its table";
+
+	if (number > 0)
+		snprintf(what, sizeof(what), "partition %llu", (ull)number);
+	return fault_set(m->f, STATUS_REFUSED, "%s: %s does not begin and end "
+	    "at whole sectors of %u bytes, which %s has; table=keep copies "
+	    "the table as it is", m->src->name, what, m->to->sector,
+	    m->dst->name);
 }
 
+/* The same. */
 static int
 table_too_small(const struct making *m, uint64_t number, uint64_t needs)
 {
-	return fault_set(m->f, STATUS_REFUSED, "%s is too small: partition "
-	    "%llu and the table need %llu bytes, and it has %llu",
-	    m->dst->name, (ull)number, (ull)needs, (ull)m->size);
+	char what[64] = "its table needs";
+
+	if (number > 0)
+		snprintf(what, sizeof(what), "partition %llu and the table "
+		    "need", (ull)number);
+	return fault_set(m->f, STATUS_REFUSED, "%s is too small: %s %llu "
+	    "bytes, and it has %llu", m->dst->name, what, (ull)needs,
+	    (ull)m->size);
 }
 
 /* A random UUID, version 4 (RFC 9562 5.4), in the byte order of a GPT. */
@@ -436,8 +460,7 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 {
 	const unsigned char *h = m->src->gpt.header;
 	bool same = m->to->sector == m->src->sector;
-	uint64_t entries = le64dec(h + H_ENTRIES), sectors = m->size /
-	    m->to->sector;
+	uint64_t entries = le64dec(h + H_ENTRIES), needs;
 
 	g->n = round_up(m->src->gpt.size, m->to->sector) / m->to->sector;
 	g->entries = 2;
@@ -449,19 +472,18 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 		g->entries = entries;
 	g->start = g->entries + g->n;
 	if (!same && g->entries == 2)
-		g->start = MAX(g->start, round_up(m->src->gpt.size + 2 *
-		    m->src->sector, m->to->sector) / m->to->sector);
+		g->start = MAX(g->start, round_up(m->src->gpt.size + UINT64_C(2)
+		    * m->src->sector, m->to->sector) / m->to->sector);
 	if (same)
 		g->first = le64dec(h + H_FIRST);
 	else if (!table_convert_up(m, le64dec(h + H_FIRST), &g->first))
-		return table_too_small(m, 0, UINT64_MAX);
+		return table_too_small(m, 0, INT64_MAX);
 	g->first = MAX(g->first, g->start);
-	if (g->first > sectors)
-		return table_too_small(m, 0, UINT64_MAX);
-	if (sectors < g->first + g->n + 2)
-		return table_too_small(m, 0, (g->first + g->n + 2) *
-		    m->to->sector);
-	g->backup = sectors - 1;
+	needs = g->first > INT64_MAX / m->to->sector - g->n - 2 ? INT64_MAX :
+	    (g->first + g->n + 2) * m->to->sector;
+	if (m->size < needs)
+		return table_too_small(m, 0, needs);
+	g->backup = m->size / m->to->sector - 1;
 	g->last = g->backup - g->n - 1;
 	if (same && m->src->twice && le64dec(h + H_OTHER) == g->backup)
 		g->last = MIN(g->last, le64dec(h + H_LAST));
@@ -573,8 +595,8 @@ gpt_clear(struct making *m, const struct plan_gpt *g)
 {
 	uint32_t is = m->to->sector;
 	uint64_t from = m->src->backup - m->src->backup % is;
-	uint64_t end = MIN(round_up(m->src->size - m->src->size %
-	    m->src->sector, is), (g->backup - g->n) * is);
+	uint64_t end = MIN(round_up(m->src->backup_end, is),
+	    (g->backup - g->n) * is);
 	size_t i;
 
 	for (i = 0; i < m->src->parts.n; i++)
@@ -594,7 +616,8 @@ gpt_start(struct making *m, const struct plan_gpt *g, const unsigned char *guid,
     const unsigned char *entries)
 {
 	uint32_t was = m->src->sector, is = m->to->sector;
-	unsigned char *at = table_write_add(m, STEP_START, 0, 2 * is), *all;
+	unsigned char *at = table_write_add(m, STEP_START, 0,
+	    UINT64_C(2) * is), *all;
 	size_t old = g->entries == 2 ? is : was + SECTOR;
 
 	if (at == NULL)
@@ -653,7 +676,7 @@ gpt_write(struct making *m, const struct plan_gpt *g,
 static int
 gpt_make(struct making *m)
 {
-	struct plan_gpt g;
+	struct plan_gpt g = { 0 };
 	unsigned char *entries;
 	int failed;
 
@@ -695,7 +718,7 @@ boot_add(struct making *m, unsigned step, uint64_t at,
 	unsigned i;
 
 	if (at % m->to->sector != 0)
-		return table_uneven(m, 5);
+		return table_uneven(m, 0);
 	to = table_write_add(m, step, at, m->to->sector);
 	if (to == NULL)
 		return -1;
@@ -729,10 +752,14 @@ mbr_make(struct making *m)
 	unsigned char *mbr;
 	size_t i;
 
-	for (i = 0; !same && i < src->records; i++)
-		if (boot_add(m, STEP_SPARE, src->record[i].at,
-		    src->record[i].sector) != 0)
+	for (i = 0; i < src->records; i++) {
+		const struct record *r = &src->record[i];
+
+		if (r->at + src->sector > m->size)
+			return table_too_small(m, 0, r->at + src->sector);
+		if (!same && boot_add(m, STEP_SPARE, r->at, r->sector) != 0)
 			return -1;
+	}
 	if (boot_add(m, STEP_START, 0, src->mbr) != 0)
 		return -1;
 	mbr = m->to->write[m->to->n - 1].data;
@@ -829,6 +856,8 @@ clone_table_make(struct clone_table **made, const struct source_table *src,
 	/* a longer file keeps its length, unless it is cut off */
 	if (p->dst->geo.size > 0 && p->truncate < 0)
 		end = MAX(end, (uint64_t)p->dst->geo.size);
+	if (p->dst->geo.room >= 0)
+		end = MIN(end, (uint64_t)p->dst->geo.room);
 	m.size = end - end % t->sector;
 	t->kind = src->gpt.entries != NULL ? "GPT" : "MBR";
 	if (fresh)
@@ -909,10 +938,12 @@ table_check(const struct clone_table *t, struct endpoint *dst, struct fault *f)
 		whole.len = (size_t)round_up(before + w->len,
 		    back.geo.io_align);
 		buf = page_alloc(whole.len);
-		failed = buf == NULL ? fault_errno(f, ENOMEM, "%s: reading "
-		    "back the partition table", dst->name) :
-		    table_transfer(&lane, OP_READ, &whole, buf, f);
-		if (failed == 0 && memcmp(buf + before, w->data, w->len) != 0)
+		if (buf == NULL)
+			failed = fault_errno(f, ENOMEM, "%s: reading back the "
+			    "partition table", dst->name);
+		else if (table_transfer(&lane, OP_READ, &whole, buf, f) != 0)
+			failed = -1;
+		else if (memcmp(buf + before, w->data, w->len) != 0)
 			failed = fault_set(f, STATUS_MISMATCH, "%s: the "
 			    "partition table is not what was written there",
 			    dst->name);

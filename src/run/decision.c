@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "base/ioprio.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "open/tee.h"
 #include "part/parts.h"
@@ -38,6 +40,22 @@ limit_target(const struct opts *o, struct endpoint *dst, struct fault *f)
 	return o->targets > 1 ? tee_join(dst, f) : 0;
 }
 
+/* Make the table of a target, which knows best why that cannot have it. */
+static int
+decision_make_table(struct decision *d, unsigned target, struct fault *f)
+{
+	struct plan *one = plan_part(&d->plan, target);
+	struct clone_table **made = &d->target[target].table;
+	bool fresh = (d->plan.opts->table & TABLE_WORD_NEW) != 0;
+
+	if (d->source_table == NULL)
+		return 0;
+	if (clone_table_make(made, d->source_table, one, fresh, f) != 0)
+		return -1;
+	one->table = *made;
+	return 0;
+}
+
 /*
  * Check the plan of each target for objections, and the targets against each
  * other.
@@ -52,7 +70,8 @@ decision_check(struct decision *d, struct fault *f)
 	if (d->target == NULL || plan_divide(p) != 0)
 		return fault_errno(f, ENOMEM, "the targets");
 	for (i = 0; i < p->targets; i++) {
-		if (safety_check(plan_each(p, i), f) != 0)
+		if (decision_make_table(d, i, f) != 0 ||
+		    safety_check(plan_each(p, i), f) != 0)
 			return -1;
 		for (j = 0; j < i; j++)
 			if (overlap_targets(&p->each[j], &p->each[i], f) != 0)
@@ -99,13 +118,14 @@ decision_remark(struct decision *d, const struct opts *o, struct fault *f)
 
 /*
  * With table=: read the table of the source, which says how much of it has to
- * go to a smaller target.
+ * go to a smaller target, or to one with larger sectors.
  */
 static int
 decision_read_table(struct decision *d, struct fault *f)
 {
 	struct plan *p = &d->plan;
 	uint64_t room = (uint64_t)p->dst->geo.room, needs;
+	uint32_t unit = MAX(p->dst->geo.block, 1);
 
 	if (p->opts->table == 0)
 		return 0;
@@ -115,27 +135,10 @@ decision_read_table(struct decision *d, struct fault *f)
 		    "a disk, or of its image, on a disk or in a file");
 	if (source_table_read(&d->source_table, p->src, f) != 0)
 		return -1;
-	needs = source_table_needs(d->source_table);
-	if (p->dst->geo.room >= 0 && p->length > room && needs < p->length)
+	needs = round_up(source_table_needs(d->source_table), unit);
+	if (p->dst->geo.room >= 0 && needs < p->length &&
+	    (p->length > room || p->length % unit != 0))
 		p->length = needs;
-	return 0;
-}
-
-/* Make the table of each target. */
-static int
-decision_make_table(struct decision *d, struct fault *f)
-{
-	bool fresh = (d->plan.opts->table & TABLE_WORD_NEW) != 0;
-	struct plan *one;
-	unsigned i;
-
-	for (i = 0; d->source_table != NULL && i < d->plan.targets; i++) {
-		one = plan_part(&d->plan, i);
-		if (clone_table_make(&d->target[i].table, d->source_table, one,
-		    fresh, f) != 0)
-			return -1;
-		one->table = d->target[i].table;
-	}
 	return 0;
 }
 
@@ -159,8 +162,7 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 		p->needed = remarks_needed(p, p->cut);
 		if (viewer_look(p, f) == 0 &&
 		    outputs_open(&d->outputs, p, f) == 0 &&
-		    decision_check(d, f) == 0 &&
-		    decision_make_table(d, f) == 0 && set_ioprio(o, f) == 0 &&
+		    decision_check(d, f) == 0 && set_ioprio(o, f) == 0 &&
 		    decision_claim(d, f) == 0 && decision_remark(d, o, f) == 0)
 			return 0;
 	}
