@@ -78,6 +78,12 @@ nothing_left()
 	    says '358400 bytes were already copied .map.$'
 }
 it "copies nothing twice, and ends 0 when all that was asked for is there" nothing_left
+nothing_asked()
+{
+	stuff 2 && rescue 0 '' count=0 && complete && same dst old &&
+	    rescue 0 '' && complete && same src dst
+}
+it "copies nothing if it is told so" nothing_asked
 window_bad()
 {
 	bad=409600+512
@@ -85,6 +91,19 @@ window_bad()
 	    rescue 100 '' count=900
 }
 it "judges only the part that was asked for" window_bad
+
+# What one bad sector loses is read at once, however small a transfer is.
+small_transfers()
+{
+	local n bad=409600+512
+	for n in 1 53 600; do
+		rm -f map
+		stuff 600001 && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+		    "$pardd" if=src of=dst map=map bs=1 bpt=$n && is - "$bad" && is '?*/' '' &&
+		    honest 0 0 600001 || return
+	done
+}
+it "reads whole sectors in transfers of a few bytes" small_transfers
 
 # ------------------------------------------------------------ phase by phase
 

@@ -217,7 +217,8 @@ due()
 		[[ -n $domain || $len = 0 || $("$maps" list map +) = "$off+$len" ]] ||
 		    fail "status 0, and the map has $left" ;;
 	100)	[[ -n $("$maps" list map '*/-?') ]] || fail "status 100, and nothing is bad" ;;
-	55 | 78)	[[ $rules = *op=write* ]] ;;
+	55 | 78)	[[ $rules = *op=write* || $status$rules = 55*op=flush* ]] &&
+		{ [[ $rules = *op=write* ]] || says 'may have lost what map calls finished'; } ;;
 	69)	[[ $rules = *op=read* ]] ;;
 	103)	[[ $rules = *op=flush* ]] ;;
 	129 | 130 | 137 | 143)

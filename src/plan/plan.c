@@ -499,6 +499,8 @@ set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 		chunk = piece_of(p->mem / SLOTS_LEAST);
 	if (o->bpt > 0)			/* at most 2^30 blocks of 2^32 bytes */
 		chunk = (uint64_t)o->bpt * p->bs;
+	if (p->work == WORK_RESCUE)
+		chunk = round_up(chunk, p->block);
 	if (chunk > TRANSFER_MOST)
 		return fault_set(f, STATUS_USAGE,
 		    "bpt= times bs= makes a transfer of more than 1 GiB");
@@ -652,17 +654,17 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 		    "to bs=, which is %llu here; write bs=%lld alone",
 		    (unsigned long long)p->bs, (long long)(o->ibs > 0 ?
 		    o->ibs : o->obs));
-	if (place_ends(p, l, f) != 0 || set_length(p, l, f) != 0 ||
-	    set_transfer(p, l, f) != 0)
-		return -1;
-	if (src->is.streamed)		/* where the next reader continues */
-		src->lim.end = p->src_off + p->length;
 	p->sector = src->geo.block > 0 ? src->geo.block : SECTOR;
 	p->block = p->sector;
 	/* A map then records whole blocks of the target too. */
 	if ((p->work == WORK_RESCUE || p->work == WORK_COMPARE) &&
 	    dst->geo.block > p->block)
 		p->block = dst->geo.block;
+	if (place_ends(p, l, f) != 0 || set_length(p, l, f) != 0 ||
+	    set_transfer(p, l, f) != 0)
+		return -1;
+	if (src->is.streamed)		/* where the next reader continues */
+		src->lim.end = p->src_off + p->length;
 	set_store(p);
 	if (engine_choose(p, f) != 0)
 		return -1;

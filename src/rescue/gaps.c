@@ -160,7 +160,7 @@ fill_all(struct gaps *g)
 	size_t n = map_copy_put_off(g->map, &seg), i, k;
 	int err = 0;
 
-	if (n == 0)
+	if (seg == NULL)
 		return ENOMEM;
 	g->n = 0;
 	if (g->have == 0 && g->errors == 0)
