@@ -274,7 +274,7 @@ begin()
 	cd "$mem" || return
 	four_disks $((1 << 19))
 }
-many=15
+many=40
 [[ -z $LONG ]] || many=1500
 echo "# SEED=$seed"
 it "keeps its word through some runs of a rescue" mixed "$seed" "${MANY:-$many}"

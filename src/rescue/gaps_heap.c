@@ -64,8 +64,8 @@ gaps_block_begin(const struct gaps *g, uint64_t off, uint64_t end, uint64_t n)
 {
 	uint64_t at = end - off > n ? end - n : off, part;
 
-	if (at == end)
-		at--;
+	if (n <= g->unit)
+		at = end - 1;
 	part = (g->phase + at) % g->unit;
 	return at - off > part ? at - part : off;
 }

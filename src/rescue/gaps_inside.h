@@ -20,7 +20,10 @@ struct seg gaps_mirrored(const struct gaps *, uint64_t off, uint64_t end);
 /* The end of the block that off lies in. */
 uint64_t gaps_block_end(const struct gaps *, uint64_t off);
 
-/* The beginning of a block, n bytes before "end", but not before off. */
+/*
+ * The beginning of a block, n bytes before "end", or of the last one before it,
+ * but not before off.
+ */
 uint64_t gaps_block_begin(const struct gaps *, uint64_t off, uint64_t end,
     uint64_t n);
 

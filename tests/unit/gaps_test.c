@@ -10,7 +10,7 @@
 #include "rescue/gaps.h"
 
 enum { UNIT = 512, KIB = 1 << 10, MIB = 1 << 20, MOST = MIB,
-	FIRST = 256 * KIB };
+	FIRST = 256 * KIB, READS_MOST = 1 << 20 };
 
 struct bad {
 	uint64_t	 off, end;
@@ -74,7 +74,7 @@ work_off(struct trial *t, struct gaps_fill what, uint64_t until)
 		assert_in_range(s.len, 1, MOST);
 		assert_true(map_at(&t->map, s.off) != FINISHED);
 		good = trial_good(t, &s);
-		t->reads++;
+		assert_in_range(++t->reads, 1, READS_MOST);
 		t->errors += !good;
 		if (good) {
 			t->good += s.len;
@@ -375,4 +375,29 @@ CASE(half_a_block)
 	assert_int_equal(s.off, half.off);
 	assert_int_equal(s.len, half.len);
 	trial_end(&t);
+}
+
+/* Parts that begin and end within blocks, and nothing that can be read. */
+CASE(parts_of_blocks)
+{
+	const struct bad all = { 0, 64 * KIB };
+	unsigned seed, i;
+	struct trial t;
+	uint64_t off;
+
+	for (seed = 0; seed < 100; seed++) {
+		srand(seed);
+		trial_begin(&t, all.end, &all, 1);
+		for (i = 0; i < 20; i++) {
+			off = (uint64_t)rand() % (all.end - UNIT);
+			assert_int_equal(map_set(&t.map, off,
+			    (uint64_t)rand() % UNIT + 1, i % 2 == 0 ?
+			    FINISHED : OUTSIDE), 0);
+		}
+		work_off(&t, (struct gaps_fill){ .backwards = seed % 2 == 1 },
+		    UINT64_MAX);
+		assert_int_equal(map_totals(&t.map).untried, 0);
+		assert_int_equal(map_totals(&t.map).failed, 0);
+		trial_end(&t);
+	}
 }
