@@ -210,7 +210,7 @@ stops()
 		"$pardd" if=src of=dst bs=512 "$@" && faulty read &&
 	    does_not_say 'pardd: complete' && holds dst 0 0 $((801 * 512)) &&
 	    says '^801\+0 records in$' && says '^801\+0 records out$' && says 'complete: src: block 801: ' &&
-	    says '^pardd: everything before block 801 is in place; map=FILE goes on, coe=1 puts zeros there$'
+	    says '^pardd: everything before block 801 is in place; add map=FILE to rescue the rest, or coe=1 for zeros there$'
 }
 for thr in $(few 1 4 16); do
 	for bpt in '' bpt=1 bpt=8 bpt=300; do

@@ -377,10 +377,10 @@ what_else()
 lost()
 {
 	"$blocks" make src 1M && with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=dst &&
-	    says '^pardd: everything before block 1000 is in place; map=FILE goes on, coe=1 puts zeros there$' &&
+	    says '^pardd: everything before block 1000 is in place; add map=FILE to rescue the rest, or coe=1 for zeros there$' &&
 	    mkfifo pipe && { cat pipe >/dev/null & } &&
 	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=pipe && wait &&
-	    says '^pardd: everything before block 1000 is in place; coe=1 puts zeros there$' &&
+	    says '^pardd: everything before block 1000 is in place; add coe=1 for zeros there$' &&
 	    exits 0 "$pardd" if=src of=. manifest=m &&
 	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src manifest=m check=1 &&
 	    says 'NOT complete: src: ' && does_not_say 'coe=1' && does_not_say 'in place'

@@ -340,9 +340,9 @@ unreadable_note(const struct plan *p, struct outcome *out)
 		    "is in place", (ull)((p->src_off + outcome_in_place(out)) /
 		    p->bs));
 	if (!p->src->is.streamed)
-		print(stderr, "pardd: %s%s%scoe=1 puts zeros there", there,
+		print(stderr, "pardd: %s%sadd %scoe=1 for zeros there", there,
 		    there[0] != '\0' ? "; " : "", mapped ?
-		    "map=FILE goes on, " : "");
+		    "map=FILE to rescue the rest, or " : "");
 	else if (there[0] != '\0')
 		print(stderr, "pardd: %s", there);
 }

@@ -152,13 +152,13 @@ CASE(says_how_to_look_into_an_image)
 CASE(says_what_goes_on_after_an_error)
 {
 	static const char zeros[] = "pardd: everything before block 1953125 "
-	    "is in place; coe=1 puts zeros there\n";
+	    "is in place; add coe=1 for zeros there\n";
 
 	p.bs = 512;
 	out.status = STATUS_MEDIUM;
 	assert_int_equal(map_set(&out.map, GB, GB, UNTRIED), 0);
-	says("pardd: everything before block 1953125 is in place; map=FILE "
-	    "goes on, coe=1 puts zeros there\n");
+	says("pardd: everything before block 1953125 is in place; add "
+	    "map=FILE to rescue the rest, or coe=1 for zeros there\n");
 	dst.is.streamed = true;
 	says(zeros);
 	dst.is.streamed = false;
@@ -169,10 +169,10 @@ CASE(says_what_goes_on_after_an_error)
 	terminal = false;
 	says(zeros);
 	p.src_off = 512;
-	says("pardd: everything before block 1953126 is in place; coe=1 puts "
-	    "zeros there\n");
+	says("pardd: everything before block 1953126 is in place; add "
+	    "coe=1 for zeros there\n");
 	out.doubt = true;
-	says("pardd: coe=1 puts zeros there\n");
+	says("pardd: add coe=1 for zeros there\n");
 	src.is.streamed = true;
 	says("");
 	out.doubt = false;
