@@ -620,18 +620,25 @@ big()
 		printf '%b' "\\x$(printf %x $(($1 >> 8 * k & 255)))"
 	done
 }
-option()
+# reply TYPE LENGTH: to the client's option
+reply()
 {
-	head -c "$(head -c 16 | od -An -j12 -tu4 --endian=big)" >/dev/null
-	big 0x3e889045565a9 8; big "$1" 4; big "$2" 4; big "$3" 4
+	big 0x3e889045565a9 8; big "$option" 4; big "$1" 4; big "$2" 4
 }
-greet()
+greet()		# what it does not know, as extended headers, it does not support
 {
+	local option= length
 	printf NBDMAGICIHAVEOPT; big 3 2
 	head -c 4 >/dev/null
-	option 8 1 0; option 10 1 0
-	option 7 3 12; big 0 2; big 65536 8; big 1 2
-	big 0x3e889045565a9 8; big 7 4; big 1 4; big 0 4
+	while [[ $option != 7 ]]; do
+		read -r option length < <(head -c 16 | od -An -j8 -tu4 --endian=big) || return
+		head -c "$length" >/dev/null
+		case $option in
+		8 | 10)	reply 1 0 ;;
+		7)	reply 3 12; big 0 2; big 65536 8; big 1 2; reply 1 0 ;;
+		*)	reply 0x80000001 0 ;;
+		esac
+	done
 }
 parts()
 {
@@ -648,7 +655,7 @@ parts()
 }
 serves_parts()
 {
-	{ declare -f big option greet parts; echo "parts $*"; } >server
+	{ declare -f big reply greet parts; echo "parts $*"; } >server
 }
 part()
 {
@@ -712,7 +719,7 @@ shuffled()
 in_any_order()
 {
 	local engine k
-	{ declare -f big option greet shuffled; echo shuffled; } >server
+	{ declare -f big reply greet shuffled; echo shuffled; } >server
 	for ((k = 1; k <= 64; k++)); do
 		head -c 512 /dev/zero | tr '\0' "\\$(printf %o $k)"
 	done >src
@@ -748,7 +755,7 @@ talks()
 }
 talkative()
 {
-	{ declare -f big option greet talks; echo talks; } >server
+	{ declare -f big reply greet talks; echo talks; } >server
 	exits 69 "$pardd" if='[ bash server ]' of=dst bs=512 bpt=1 "$@" &&
 	    says 'NOT complete: .*its command ended with status 7: 0+7: no paper$'
 }
