@@ -22,6 +22,12 @@
 void elsewhere_feel(struct worker *, struct lane *, struct io *);
 
 /*
+ * The same of a doubtful read alone: it becomes a medium error if other blocks
+ * can be read.  If the copy is being stopped, it fails with ECANCELED instead.
+ */
+void elsewhere_resolve(struct worker *, struct lane *, struct io *);
+
+/*
  * For the lead, once no worker reads: check what is still in doubt.  Junk is
  * the fault of the copy.
  */

@@ -158,14 +158,6 @@ bool request_whole(const struct lane *, const struct io *);
 bool request_shrink(struct lane *, size_t refused);
 
 /*
- * Whether the end reads at all after an io has failed: try "good", the last
- * unit that was read well, or NOWHERE, and then a few that are far apart, but
- * none of those that have just failed.  reads_at reads one of them.
- */
-bool lane_reads_elsewhere(struct lane *, const struct io *, uint64_t good,
-    bool (*reads_at)(struct lane *, const struct io *, uint64_t unit));
-
-/*
  * 128 KiB, page aligned, which the lane has until it is detached.  NULL without
  * memory.
  */

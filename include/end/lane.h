@@ -43,6 +43,8 @@ struct io {			/* one request, its worker's alone */
 	uint64_t	 bad_off;	/* the bad byte that the disk named, or
 				 * NOWHERE */
 	bool		 careful;	/* bypass caches: isolating an error */
+	bool		 doubtful;	/* a failed read: its blocks may be bad,
+					 * if others are read (elsewhere.h) */
 	bool		 spent;		/* a failed write that must not be
 					 * repeated: a second try could succeed
 					 * with the first one lost */

@@ -12,8 +12,9 @@
  *
  * What can be read may be junk by then (junk.h).
  *
- * A read that took too long, or got lost on its way, ends the copy at once
- * unless other blocks can be read: the next reads would take as long.
+ * A read that took too long, got lost on its way, or failed as both bad blocks
+ * and bad disks do (io.doubtful), ends the copy at once unless other blocks can
+ * be read: the next reads would take as long.
  */
 #include "copy/elsewhere.h"
 
@@ -23,12 +24,14 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/status.h"
 #include "copy/junk.h"
 #include "copy/transfer.h"
 
 enum {
 	MANY = 16,		/* failed reads in a row */
 	ASKED = 8,		/* blocks of either kind that are read then, */
+	ASKED_DOUBT = 4,	/* if it is doubtful, */
 	FEW = 2,		/* or when each may take long */
 	MANY_FIRST = 16 * MANY,	/* if nothing was ever read, */
 	ASKED_FIRST = 64,	/* and blocks that are read then */
@@ -92,6 +95,14 @@ error_says_nothing(struct io *io)
 
 enum answer { YES, NO, UNKNOWN };
 
+/* A byte anywhere in the end, also outside of the copy. */
+static uint64_t
+elsewhere_any(const struct lane *lane, uint64_t *dice)
+{
+	return lane_off(lane, elsewhere_random(dice,
+	    (uint64_t)lane->ep->geo.size));
+}
+
 /* Whether a block can be read: tries up to "most" read before, then others. */
 static enum answer
 elsewhere_probe(struct worker *w, struct lane *lane, struct io *io,
@@ -105,12 +116,17 @@ elsewhere_probe(struct worker *w, struct lane *lane, struct io *io,
 		if (w->job->stop)
 			return UNKNOWN;
 		if (!elsewhere_pick(w->job, i < most ? FINISHED : UNTRIED,
-		    &dice, &off))
-			continue;
+		    &dice, &off)) {
+			if (i < most || lane->ep->geo.size <= 0)
+				continue;
+			off = elsewhere_any(lane, &dice);
+		}
 		if (elsewhere_read(lane, io, off))
 			return YES;
 		if (i < most)
 			none = NO;
+		if (io->status == STATUS_TIMEOUT)
+			break;
 	}
 	return none;
 }
@@ -126,15 +142,13 @@ error_unexplained(const struct io *io)
 static enum answer
 ask_anywhere(struct worker *w, struct lane *lane, struct io *io, unsigned most)
 {
-	uint64_t dice = clock_ns() | 1, at;
-	int64_t size = lane->ep->geo.size;
+	uint64_t dice = clock_ns() | 1;
 	unsigned i;
 
 	for (i = 0; i < most; i++) {
-		if (w->job->stop || size <= 0)
+		if (w->job->stop || lane->ep->geo.size <= 0)
 			return UNKNOWN;
-		at = elsewhere_random(&dice, (uint64_t)size);
-		if (elsewhere_read(lane, io, lane_off(lane, at)))
+		if (elsewhere_read(lane, io, elsewhere_any(lane, &dice)))
 			return YES;
 		if (!error_unexplained(io))
 			return UNKNOWN;
@@ -156,6 +170,18 @@ with_buffer(struct worker *w, struct lane *lane, enum answer (*asks)(struct
 	answer = asks(w, lane, &io, most);
 	free(io.buf);
 	return answer;
+}
+
+void
+elsewhere_resolve(struct worker *w, struct lane *lane, struct io *io)
+{
+	if (!io->doubtful)
+		return;
+	if (with_buffer(w, lane, elsewhere_probe, io->status ==
+	    STATUS_TIMEOUT ? FEW : ASKED_DOUBT) == YES)
+		io->err = EIO;
+	else if (w->job->stop)
+		io->err = ECANCELED;
 }
 
 /* After so many failed reads in a row: nothing was ever read, nor can be. */
@@ -181,6 +207,7 @@ elsewhere_feel(struct worker *w, struct lane *lane, struct io *io)
 		*failing = 0;
 	if (job->p->opts->coe == 0 || lane->ep->is.streamed)
 		return;
+	elsewhere_resolve(w, lane, io);
 	if (lane == &w->src && job->compare == NULL &&
 	    !junk_feel(w, io, UNTRIED))
 		return;

@@ -104,7 +104,7 @@ lane_begin(const struct lane *lane, struct io *io)
 	io->err = 0;
 	io->status = 0;
 	io->bad_off = NOWHERE;
-	io->spent = false;
+	io->doubtful = io->spent = false;
 	io->buf_in_use = false;
 	io->why[0] = '\0';
 	return end > io->off ? end - io->off : 0;

@@ -18,7 +18,6 @@
 enum {
 	BOUNCE = 128 << 10,	/* bytes, to read parts of units */
 	LEAST = 4096,		/* bytes that any host takes */
-	ASKED = 4,		/* places to read, to see whether any can be */
 };
 
 unsigned char *
@@ -131,24 +130,6 @@ request_step(struct lane *lane, struct io *io)
 	else
 		io->err = EINVAL;
 	return io->err == 0 && io->done > before;
-}
-
-bool
-lane_reads_elsewhere(struct lane *lane, const struct io *io, uint64_t good,
-    bool (*reads_at)(struct lane *, const struct io *, uint64_t))
-{
-	const struct commands *cmd = &lane->ep->cmd;
-	uint64_t first = io->off / cmd->unit, units = cmd->end / cmd->unit;
-	uint64_t last = (io->off + io->len - 1) / cmd->unit, at = good;
-	unsigned i;
-
-	for (i = 0; i <= ASKED; i++) {
-		if (at < units && (at < first || at > last) &&
-		    reads_at(lane, io, at))
-			return true;
-		at = units / ASKED * i;
-	}
-	return false;
 }
 
 /* Whether the end may be asked to make these zeros. */

@@ -334,7 +334,6 @@ nvme_open(struct endpoint *ep, bool look, struct fault *f)
 	if (nv == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	nv->fd = -1;
-	nv->good = NOWHERE;
 	ep->priv = nv;
 	if (nvme_open_node(ep, nv, look, f) != 0 ||
 	    (ep->spec.role == TARGET && nvme_check_target(ep, nv, f) != 0)) {
@@ -395,40 +394,6 @@ nvme_compose_io(const struct lane *lane, const struct io *io)
 	return c;
 }
 
-static bool
-nvme_reads_at(struct lane *lane, const struct io *io, uint64_t lba)
-{
-	const struct nvme *nv = lane->ep->priv;
-	struct nvme_command c = nv->how;
-	struct nvme_reply r;
-
-	(void)io;
-	c.op = OP_READ;
-	c.lba = lba;
-	c.blocks = 1;
-	c.buf = lane_bounce(lane);
-	if (c.buf == NULL)
-		return false;
-	nvme_run(nv->fd, &nv->disk, &c, &r);
-	return r.result == NVME_DONE;
-}
-
-/*
- * Whether a failed read may be due to its blocks, and not to the copy.  A
- * rescue judges by itself those that were not answered (liveness.c).
- */
-static bool
-nvme_may_be_bad(const struct lane *lane, const struct io *io,
-    const struct nvme_reply *r)
-{
-	const struct endpoint *ep = lane->ep;
-	const struct nvme *nv = ep->priv;
-
-	return io->op == OP_READ && !nv->reads_back && !lane->probes &&
-	    !nv->changed && !r->unknown && (ep->spec.coe || ep->spec.rescue) &&
-	    (r->err == 0 || (r->err == EINTR && !ep->spec.rescue));
-}
-
 /* Whether the disk has changed since the copy began. */
 static bool
 nvme_changed(const struct endpoint *ep)
@@ -471,10 +436,11 @@ nvme_fail(struct lane *lane, struct io *io, const struct nvme_reply *r)
 		io->err = ENODEV;
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");
-	} else if (!medium && nvme_may_be_bad(lane, io, r) &&
-	    lane_reads_elsewhere(lane, io, nv->good, nvme_reads_at)) {
-		io->err = EIO;
-	} else if (r->result == NVME_AWAY) {
+	} else if (!medium) {
+		io->doubtful = io->op == OP_READ && !r->unknown &&
+		    (r->err == 0 || r->err == EINTR);
+		if (r->result != NVME_AWAY)
+			return;
 		io->err = ETIMEDOUT;
 		io->status = STATUS_TIMEOUT;
 		snprintf(io->why, sizeof(io->why), "no path to it: %s", r->why);
@@ -555,8 +521,6 @@ nvme_transfer(struct lane *lane, struct io *io)
 			io->err = EOPNOTSUPP;
 		return;
 	}
-	if (c.op == OP_READ)
-		nv->good = c.lba;
 	io->done += (size_t)c.blocks * nv->disk.block;
 }
 
@@ -585,8 +549,6 @@ nvme_finish(struct lane *lane, struct io *io, int result)
 	switch (r.result) {
 	case NVME_DONE:
 		io->done = io->len;
-		if (io->op == OP_READ)
-			nv->good = io->off / nv->disk.block;
 		break;
 	case NVME_AGAIN:
 	case NVME_AWAY:
@@ -681,8 +643,6 @@ nvme_open_readback(const struct endpoint *target, struct endpoint *r,
 	nv->disk = of->disk;
 	nv->how = of->how;
 	nv->how.fua = true;
-	nv->reads_back = true;
-	nv->good = NOWHERE;
 	nv->fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
 	r->be = &nvme_backend;
 	r->priv = nv;

@@ -118,7 +118,6 @@ struct nvme {			/* priv of the endpoint */
 	bool		 by_ring;	/* io_uring: an ng node */
 	struct nvme_disk disk;
 	struct nvme_command how;	/* template of all commands */
-	bool		 reads_back;
 	bool		 powered;	/* power is valid: */
 	struct nvme_power power;
 	atomic_bool	 changed;	/* send no more commands */
@@ -126,7 +125,6 @@ struct nvme {			/* priv of the endpoint */
 	atomic_bool	 unflushed;	/* a flush has failed, for this
 					 * reason: */
 	char		 why[132];
-	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
 	atomic_uint	 again;		/* commands that were repeated */
 };
 

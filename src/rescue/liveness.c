@@ -255,6 +255,8 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 	if (io->status == STATUS_TIMEOUT || elsewhere_late(io)) {
 		io->err = EIO;
 		io->status = 0;
+	} else {
+		elsewhere_resolve(w, &w->src, io);
 	}
 	if (!junk_feel(w, io, was)) {
 		liveness_gone(w->job);

@@ -251,7 +251,6 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 	if (iscsi == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	sg = &iscsi->sg;
-	sg->good = NOWHERE;
 	ep->priv = sg;
 	ep->holds = &iscsi->link.holds;
 	if (iscsi_reach(ep, iscsi, f) != 0)

@@ -420,7 +420,6 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	if (sg == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	sg->path.fd = -1;
-	sg->good = NOWHERE;
 	ep->priv = sg;
 	if (sg_open_node(ep, sg, look || sg_claimed(ep), f) != 0 ||
 	    (ep->spec.role == TARGET && sg_check_target(ep, sg, f) != 0)) {
@@ -654,8 +653,7 @@ sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	if (sg == NULL)
 		return fault_errno(f, ENOMEM, "%s", target->name);
 	*sg = (struct sg){ .path = of->path, .disk = of->disk,
-		.how = of->how, .shared = of->shared, .target = of,
-		.good = NOWHERE };
+		.how = of->how, .shared = of->shared, .target = of };
 	sg->how.fua = true;
 	sg->how.mmap = false;
 	sg->how.cdb_size = of->how.cdb_size == 6 ? 10 : of->how.cdb_size;

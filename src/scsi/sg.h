@@ -40,9 +40,6 @@ struct sg {			/* priv of an endpoint */
 	struct sg	*target;	/* the target that this reads back, or
 					 * NULL */
 	atomic_bool	 aborts;	/* it aborts reads that fail */
-	atomic_bool	 silent;	/* it did not answer elsewhere, nor has
-					 * it read since */
-	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
 	atomic_uint	 recovered, again, indirect;	/* counts */
 };
 

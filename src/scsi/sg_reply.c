@@ -45,10 +45,6 @@ sg_sent(struct sg *sg, const struct scsi_command *c,
 	sg->writes -= sg_command_cached(c) && !run;
 	sg->recovered += r->recovered;
 	sg->indirect += r->indirect;
-	if (r->result == SCSI_MOVED && r->moved > 0 && !c->write) {
-		sg->good = c->lba;
-		sg->silent = false;
-	}
 }
 
 /*
@@ -72,30 +68,14 @@ sg_passes(const struct endpoint *ep, const struct io *io,
 	    (r->result == SCSI_EARLIER && source);
 }
 
-/* Whether a failed read may be due to its blocks, and not to the copy. */
-static bool
-fails_by_itself(const struct scsi_reply *r)
-{
-	return r->status == ABORTED_COMMAND || r->status == OUT_OF_RANGE ||
-	    r->status == STATUS_TIMEOUT;
-}
-
-/*
- * Some disks report this for blocks that they cannot read.  Find out, unless
- * the copy stops here anyway.  For timeouts a rescue finds out by itself
- * (liveness.c).
- */
+/* Some disks report this for blocks that they cannot read. */
 static bool
 sg_may_be_bad(const struct lane *lane, const struct io *io,
     const struct scsi_reply *r)
 {
-	const struct endpoint *ep = lane->ep;
-	const struct sg *sg = ep->priv;
-	bool rescue = ep->spec.rescue;
-
-	return io->op == OP_READ && sg->target == NULL && !lane->probes &&
-	    fails_by_itself(r) && (ep->spec.coe || rescue) && !sg->silent &&
-	    !(rescue && r->status == STATUS_TIMEOUT);
+	return io->op == OP_READ && !lane->probes &&
+	    (r->status == ABORTED_COMMAND || r->status == OUT_OF_RANGE ||
+	    r->status == STATUS_TIMEOUT);
 }
 
 struct scsi_command
@@ -134,32 +114,6 @@ sg_run(const struct lane *lane, const struct scsi_command *c,
 		memcpy(c->buf, l->map, r->moved);
 }
 
-/*
- * Whether one block can be read, after retries of transient errors.  A disk
- * that does not answer is not tried again, by any lane, until it has read
- * something: each try takes a timeout.
- */
-static bool
-sg_reads_at(struct lane *lane, const struct io *io, uint64_t lba)
-{
-	struct sg *sg = lane->ep->priv;
-	struct scsi_command c = sg_compose(lane, io, lane_bounce(lane));
-	struct scsi_reply r = { .result = SCSI_AGAIN };
-	int try;
-
-	c.lba = lba;
-	c.blocks = 1;
-	if (c.buf == NULL || sg->changed || sg->silent)
-		return false;
-	for (try = 0; try <= FEW_TRIES && r.result == SCSI_AGAIN; try++)
-		sg_run(lane, &c, &r);
-	if (r.result == SCSI_CHANGED)
-		sg->changed = true;
-	if (r.status == STATUS_TIMEOUT)
-		sg->silent = true;
-	return r.result == SCSI_MOVED && r.moved > 0;
-}
-
 void
 sg_give_up(struct lane *lane, struct io *io, const struct scsi_reply *r)
 {
@@ -192,11 +146,10 @@ sg_give_up(struct lane *lane, struct io *io, const struct scsi_reply *r)
 		io->err = ENODEV;
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");
-	} else if (sg_may_be_bad(lane, io, r) &&
-	    lane_reads_elsewhere(lane, io, sg->good, sg_reads_at)) {
-		io->err = EIO;
-		sg->aborts = sg->aborts || r->status == ABORTED_COMMAND;
 	} else if (sg->changed) {
 		sg_change(sg, io, "");
+	} else if (sg_may_be_bad(lane, io, r)) {
+		io->doubtful = true;
+		sg->aborts = sg->aborts || r->status == ABORTED_COMMAND;
 	}
 }

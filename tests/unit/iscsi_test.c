@@ -224,7 +224,7 @@ CASE(keeps_what_was_answered)
 {
 	opened(SOURCE);
 	passes(OP_READ);
-	assert_int_equal(sg()->good, 0);
+	assert_int_equal(io.done, BLOCK);
 	target.status = 0x02;			/* CHECK CONDITION, */
 	target.key = 1;				/* ... RECOVERED ERROR */
 	passes(OP_READ);

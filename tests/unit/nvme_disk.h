@@ -196,7 +196,7 @@ set_up(void **state)
 	memset(&disk, 0, sizeof(disk));
 	for (i = 0; i < sizeof(disk.bytes); i++)
 		disk.bytes[i] = (unsigned char)(i / BLOCK + 1);
-	nvme = (struct nvme){ .fd = -1, .good = NOWHERE,
+	nvme = (struct nvme){ .fd = -1,
 		.how.timeout = 1000,
 		.disk = { .nsid = 1, .blocks = BLOCKS, .block = BLOCK } };
 	end = (struct endpoint){ .be = &nvme_backend, .priv = &nvme,

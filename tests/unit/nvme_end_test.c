@@ -33,7 +33,6 @@ CASE(moves_whole_blocks)
 	assert_int_equal(io.done, 40 * BLOCK);
 	assert_true(right(3 * BLOCK, 40 * BLOCK));
 	assert_int_equal(disk.commands, 3);	/* of 16, 16, and 8 */
-	assert_int_equal(nvme.good, 3 + 32);
 	memset(buf, 0xee, sizeof(buf));
 	transfer(OP_WRITE, 5 * BLOCK, 2 * BLOCK);
 	assert_int_equal(io.done, 2 * BLOCK);
@@ -41,7 +40,6 @@ CASE(moves_whole_blocks)
 	assert_int_equal(disk.bytes[5 * BLOCK], 0xee);
 	assert_int_equal(disk.bytes[7 * BLOCK - 1], 0xee);
 	assert_int_equal(disk.bytes[7 * BLOCK], 8);
-	assert_int_equal(nvme.good, 3 + 32);	/* it is what was read */
 }
 
 CASE(reads_parts_of_blocks)
@@ -192,61 +190,28 @@ CASE(knows_a_disk_that_has_gone)
 	assert_int_equal(io.status, STATUS_MEDIUM);
 }
 
-/* What is no error of the medium is one of this block, if others can be read. */
-CASE(takes_a_refused_block_for_bad)
+/* What is no error of the medium may be one of these blocks. */
+CASE(says_which_failed_reads_are_doubtful)
 {
 	disk.rule[0] = (struct rule){ READ, LONG, 8, 4,
 		.result = SANITIZING };
 	transfer(OP_READ, 8 * BLOCK, 2 * BLOCK);
-	assert_int_equal(io.err, EPROTO);	/* nobody goes on after it */
-	end.spec.coe = true;
-	transfer(OP_READ, 8 * BLOCK, 2 * BLOCK);
-	assert_int_equal(io.err, EIO);
-	assert_int_equal(disk.last.cdw10, 0);	/* the first that it asks */
-	transfer(OP_READ, 0, 4 * BLOCK);
-	transfer(OP_READ, 8 * BLOCK, 2 * BLOCK);
-	assert_int_equal(io.err, EIO);
-	assert_int_equal(disk.last.cdw10, nvme.good);
-	disk.rule[1] = (struct rule){ READ, LONG, .least = 0,
-		.result = SANITIZING };
-	transfer(OP_READ, 8 * BLOCK, 2 * BLOCK);
-	assert_int_equal(io.err, EPROTO);	/* nothing can be */
-	disk.rule[1].times = 0;
-	disk.rule[0].op = WRITE;
-	transfer(OP_WRITE, 8 * BLOCK, 2 * BLOCK);
 	assert_int_equal(io.err, EPROTO);
-}
-
-/* ... but not where the kernel says why, nor a command that is not known. */
-CASE(takes_nothing_else_for_bad)
-{
-	end.spec.rescue = true;
-	disk.rule[0] = (struct rule){ READ, LONG, 8, 1, .result = UNKNOWN };
+	assert_true(io.doubtful);
+	transfer(OP_READ, 0, 4 * BLOCK);
+	assert_false(io.doubtful);
+	disk.rule[0].result = UNKNOWN;
 	transfer(OP_READ, 8 * BLOCK, BLOCK);
 	assert_int_equal(io.err, EPROTO);
-	disk.rule[0].result = -EPERM;
+	assert_false(io.doubtful);
+	disk.rule[0].result = -EPERM;	/* the kernel says why */
 	transfer(OP_READ, 8 * BLOCK, BLOCK);
 	assert_int_equal(io.err, EPERM);
-	disk.rule[0].result = SANITIZING;
-	nvme.reads_back = true;
-	transfer(OP_READ, 8 * BLOCK, BLOCK);
+	assert_false(io.doubtful);
+	disk.rule[0] = (struct rule){ WRITE, LONG, 8, 4, .result = SANITIZING };
+	transfer(OP_WRITE, 8 * BLOCK, 2 * BLOCK);
 	assert_int_equal(io.err, EPROTO);
-}
-
-/* Of a read that failed, none of its own blocks. */
-CASE(asks_elsewhere)
-{
-	end.spec.coe = true;
-	disk.rule[0] = (struct rule){ READ, LONG, 0, 63,
-		.result = SANITIZING };
-	transfer(OP_READ, 0, 16 * BLOCK);
-	assert_int_equal(io.err, EPROTO);
-	assert_int_equal(disk.commands, 1 + 3);	/* at 16, 32, and 48 */
-	nvme.good = 63;
-	transfer(OP_READ, 0, 16 * BLOCK);
-	assert_int_equal(io.err, EIO);
-	transfer(OP_READ, 0, 63 * BLOCK);
-	assert_int_equal(io.err, EIO);
+	assert_false(io.doubtful);
 }
 
 CASE(sends_nothing_to_another_format)
@@ -388,7 +353,6 @@ CASE(finishes_by_what_the_disk_says)
 {
 	finish(OP_READ, 0);
 	assert_int_equal(io.done, 2 * BLOCK);
-	assert_int_equal(nvme.good, 6);
 	finish(OP_READ, UNREADABLE);
 	assert_int_equal(io.err, EIO);
 	assert_int_equal(io.done, 0);
@@ -405,9 +369,7 @@ CASE(finishes_by_what_the_disk_says)
 	finish(OP_READ, FREED);
 	assert_int_equal(disk.commands, 3);
 	assert_int_equal(io.err, 0);
-	nvme.good = 1;
 	finish(OP_WRITE, 0);
-	assert_int_equal(nvme.good, 1);
 }
 
 CASE(asks_whether_its_format_is_another)
@@ -430,18 +392,6 @@ CASE(asks_whether_its_format_is_another)
 	transfer(OP_READ, 0, BLOCK);
 	assert_int_equal(io.err, EPROTO);
 	assert_true(nvme.changed);
-}
-
-CASE(takes_no_block_for_bad_before_the_copy)
-{
-	end.spec.coe = true;
-	disk.rule[0] = (struct rule){ READ, 1, .result = 0x80 };
-	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
-	endpoint_probe(&end, &io);
-	assert_int_equal(io.err, EPROTO);
-	disk.rule[0].times = 1;
-	transfer(OP_READ, 0, BLOCK);
-	assert_int_equal(io.err, EIO);
 }
 
 CASE(cuts_the_longest_commands)

@@ -484,7 +484,8 @@ CASE(repeats_little_what_took_all_its_time)
 	end.is.back = false;
 	end.spec.coe = false;
 	end.spec.rescue = true;
-	transfer(OP_READ, NOT_READY, 1, EIO);	/* it reads elsewhere */
+	transfer(OP_READ, NOT_READY, 1, EPROTO);
+	assert_true(io.doubtful);
 	assert_int_equal(lane_detach(&lane), 0);
 	closed();
 }

@@ -34,7 +34,6 @@ static struct {
 	bool	 read_only;
 	bool	 limits;		/* VPD B0h */
 	uint32_t sense;			/* of data commands, 0xKAABB, or 0 */
-	uint32_t sense_then;		/* and of all after those, or 0 */
 	unsigned char host;		/* or this */
 	unsigned times;			/* so often */
 	int	 err;			/* of sending them, or 0 */
@@ -125,10 +124,7 @@ move(struct sg_io_hdr *h, uint64_t lba, uint64_t n, bool write)
 			put(h->sbp + 12, disk.sense, 2);
 			h->sb_len_wr = 18;
 		}
-		if (--disk.times == 0 && disk.sense_then != 0) {
-			disk.sense = disk.sense_then;
-			disk.times = EVER;
-		}
+		disk.times--;
 		return;
 	}
 	if ((h->flags & 4) != 0) {		/* SG_FLAG_MMAP_IO */
@@ -564,38 +560,36 @@ fails(uint32_t sense, unsigned char host, unsigned times, int err)
 	disk.times = 0;
 }
 
-CASE(looks_whether_it_reads_elsewhere)
+CASE(says_which_failed_reads_are_doubtful)
 {
 	struct sg *sg;
 
-	o.coe = 1;
 	opened(SOURCE, 0);
 	attached();
 	sg = end.priv;
 	fails(0xb4b00, 0, 3, 0);		/* aborted, and again */
 	assert_int_equal(sg->again, 3);
-	fails(0xb4b00, 0, SCSI_TRIES + 1, EIO);	/* and then not elsewhere */
-	assert_true(sg->aborts);
-	fails(0xb4b00, 0, FEW_TRIES + 1, EIO);	/* which is enough then */
-	fails(0x31100, 0, 1, EIO);
-	fails(0, SCSI_TIMED_OUT, 1, EIO);	/* this one did not answer */
-	sg->good = 10;				/* not one of those */
-	fails(0, SCSI_TIMED_OUT, 1, EIO);
-	fails(0x52100, 0, 1, EIO);		/* out of range */
+	assert_false(io.doubtful);
+	fails(0xb4b00, 0, SCSI_TRIES + 1, EPROTO);
+	assert_true(sg->aborts && io.doubtful);
+	fails(0xb4b00, 0, FEW_TRIES + 1, EPROTO);	/* enough then */
+	assert_true(io.doubtful);
+	fails(0x31100, 0, 1, EIO);		/* this is not */
+	assert_false(io.doubtful);
+	fails(0, SCSI_TIMED_OUT, 1, EPROTO);	/* this one did not answer */
+	assert_true(io.doubtful);
+	fails(0x52100, 0, 1, EPROTO);		/* out of range */
+	assert_true(io.doubtful);
 	fails(0x52000, 0, 1, EPROTO);		/* it does not know it */
+	assert_false(io.doubtful);
 	fails(0, 1, 1, ENODEV);			/* no connection */
-	fails(0, SCSI_TIMED_OUT, 2, EPROTO);	/* no answer there, too */
-	assert_true(sg->silent);
-	fails(0, SCSI_TIMED_OUT, 1, EPROTO);
-	fails(0, 0, 0, 0);
-	assert_false(sg->silent);
-	end.spec.coe = false;
-	fails(0, SCSI_TIMED_OUT, 1, EPROTO);	/* the copy ends anyway */
-	end.spec.coe = true;
-	/* the medium is changed while it looks */
-	disk.sense_then = 0x62800;
-	fails(0xb4b00, 0, FEW_TRIES + 1, EPROTO);
-	disk.sense_then = 0;
+	assert_false(io.doubtful);
+	disk.sense = 0xb4b00;
+	disk.times = SCSI_TRIES + 1;
+	transfer(OP_WRITE, 0, BLOCK);
+	assert_false(io.doubtful);
+	disk.times = 0;
+	fails(0x62800, 0, 1, EPROTO);		/* the medium is changed */
 	assert_true(sg->changed);
 	assert_int_equal(io.status, UNIT_ATTENTION);
 	transfer(OP_READ, 0, BLOCK);

@@ -23,8 +23,6 @@ static struct {
 	uint32_t short_of;	/* blocks that are not moved, once */
 	uint32_t host;		/* blocks that the host takes; 0: any */
 	unsigned mapped;	/* blocks that are, by its answer */
-	uint64_t aborts;	/* at this block it aborts reads; 0: nowhere */
-	bool silent;		/* and does not answer elsewhere */
 	bool no_same;		/* it does not know WRITE SAME */
 } disk;
 
@@ -44,7 +42,6 @@ put(unsigned char *to, uint64_t n, int bytes)
 	}
 }
 
-static const unsigned char aborted[18] = { 0x70, 0, 0x0b, [7] = 10 };
 static const unsigned char unknown[18] = { 0x70, 0, 0x05, [7] = 10,
 	[12] = 0x20 };
 
@@ -73,14 +70,6 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 		return 0;
 	}
 	disk.commands++;
-	if (disk.aborts > 0 && c->lba == disk.aborts) {
-		check(a, aborted);
-		return 0;
-	}
-	if (disk.silent) {
-		a->host = SCSI_TIMED_OUT;
-		return 0;
-	}
 	if (disk.host > 0 && n > disk.host)
 		return EINVAL;
 	assert_true(c->lba + n <= BLOCKS);
@@ -115,7 +104,7 @@ set_up(void **state)
 	sg = (struct sg){ .path = { .fd = -1, .node = SCSI_CARRIED,
 		.carry = carry },
 		.disk = { .blocks = BLOCKS, .block = BLOCK, .same_most = 60 },
-		.how = { .cdb_size = 10, .block = BLOCK }, .good = NOWHERE };
+		.how = { .cdb_size = 10, .block = BLOCK } };
 	of_lane = (struct sg_lane){ .path = sg.path };
 	end = (struct endpoint){ .be = &sg_backend, .name = "disk",
 		.priv = &sg, .fd = -1, .dir = -1, .layer = -1,
@@ -238,31 +227,6 @@ CASE(tells_of_holes)
 	assert_int_equal(x.len, (BLOCKS - 10) * BLOCK);
 	disk.mapped = 0;
 	assert_int_equal(sg_extent(&end, 0, false, &x), EIO);
-}
-
-static void
-aborts_at(uint64_t lba, int err)
-{
-	disk.aborts = lba;
-	request(OP_READ, lba * BLOCK, BLOCK);
-	assert_int_equal(io.err, err);
-	disk.aborts = 0;
-}
-
-/* Whether a block is bad that it aborts, it says by what it reads elsewhere. */
-CASE(asks_again_a_disk_that_was_silent_once)
-{
-	end.spec.coe = true;
-	sg.aborts = true;			/* few retries */
-	disk.silent = true;
-	aborts_at(10, EPROTO);
-	disk.commands = 0;
-	aborts_at(20, EPROTO);			/* no further timeout */
-	assert_int_equal(disk.commands, 1 + FEW_TRIES);
-	disk.silent = false;
-	aborts_at(20, EPROTO);
-	reads(0, BLOCK, BLOCK);
-	aborts_at(20, EIO);
 }
 
 static void
