@@ -69,7 +69,7 @@ new_names()
 {
 	whole a 512 40M && a=$dev && cloned "$a" b "$1" 64M table=new verify=1 &&
 	    says '^pardd: complete, flushed, verified, table moved$' && table_of "$a" >x && table_of "$dev" >y || return
-	! cmp -s x y && diff <(jq 'del(.id, .p[].uuid)' x) <(jq 'del(.id, .p[].uuid)' y) &&
+	says 'note: partitions have new GUIDs: .* PARTUUID=' && ! cmp -s x y && diff <(jq 'del(.id, .p[].uuid)' x) <(jq 'del(.id, .p[].uuid)' y) &&
 	    [[ $(jq -r '.id, .p[].uuid' x y | sort | uniq -d) = '' ]]
 }
 as_it_is()
@@ -135,6 +135,20 @@ read_back()
 headers_in()
 {
 	LC_ALL=C grep -abo 'EFI PART' "$1" | awk -F : '$1 % 512 == 0 { n++ } END { print n + 0 }'
+}
+# unmountable SECTOR MAKE...: whether the file system in partition 2, which is made by a
+# command, is said to be none for such sectors, before the copy and after it
+unmountable()
+{
+	truncate -s 16M fs && "${@:2}" >made 2>&1 && whole a 512 40M && a=$dev &&
+	    dd status=none if=fs of="$a" bs=1M seek=8 count=16 conv=notrunc && sync "$a" && disk_of b 64M "$1" || return
+	exits 0 "$pardd" if="$a" of="$dev" table=fix -d && grep -q 'cannot be mounted from [^ ]*: partition 2 ' <(tr -s ' \n' ' ' <out) &&
+	    exits 0 "$pardd" if="$a" of="$dev" table=fix && complete && says 'note: file systems made for smaller sectors cannot be mounted from [^ ]*: partition 2$'
+}
+mountable()
+{
+	! unmountable "$@" >said && grep -q '^Table' out && exits 0 "$pardd" if="$a" of="$dev" table=fix && complete &&
+	    does_not_say 'cannot be mounted'
 }
 left_over()
 {
@@ -404,7 +418,7 @@ one()
 	    sfdisk -q --no-reread --no-tell-kernel "$a" <line >said 2>&1 && table_aged || {
 		cat said
 		# it finds no room for some chains
-		grep -q 'No free sectors' said && losetup -d "$a"
+		grep -qE 'No free sectors|out of range' said && losetup -d "$a"
 		return
 	}
 	sync "$a"
@@ -442,6 +456,13 @@ it "leaves no table of the source in the clone" left_over
 it "... nor the backup of a disk that has grown" grown 64M
 it "... onto one of its size before" grown 40M
 it "converts one whose end is no whole sector of the target" odd_sectors
+if command -v mke2fs >/dev/null; then
+	it "names file systems that cannot be on larger sectors: ext" unmountable 4096 mke2fs -q -b 1024 fs
+	it "... but not with larger blocks" mountable 4096 mke2fs -q -b 4096 fs
+	it "... nor on sectors of the same size" mountable 512 mke2fs -q -b 1024 fs
+fi
+! command -v mkfs.fat >/dev/null || it "... FAT" unmountable 4096 mkfs.fat fs
+! command -v mkfs.xfs >/dev/null || it "... XFS" unmountable 4096 eval 'truncate -s 320M fs && mkfs.xfs -q -f fs'
 it "gives new identifiers with table=new" new_names 512
 it "... and other sectors" new_names 4096
 it "changes nothing where the table fits" as_it_is

@@ -32,6 +32,7 @@
 enum {
 	SECTOR = 512,		/* bytes of an MBR */
 	SECTOR_MOST = 4096,	/* bytes of any sector */
+	BOOT = 2048,		/* bytes that say what a partition holds */
 	LINKS_MOST = 256,	/* logical partitions */
 
 	H_SIZE = 12, H_CRC = 16, H_SELF = 24, H_OTHER = 32, H_FIRST = 40,
@@ -70,7 +71,7 @@ struct source_table {
 	uint64_t backup_end;	/* ends */
 	bool	 twice;		/* it ends the source, and is the same as the
 				 * one at the start */
-	unsigned char (*boot)[SECTOR];	/* starts of its partitions */
+	unsigned char (*boot)[BOOT];	/* starts of its partitions */
 	struct record *record;	/* of logical partitions, in order */
 	size_t	 records;
 };
@@ -273,9 +274,8 @@ source_table_look(struct source_table *t, const struct view *v,
 		return fault_errno(f, ENOMEM, "%s: its partition table",
 		    t->name);
 	for (i = 0; i < t->parts.n; i++)
-		if (!table_bytes(v, t->parts.part[i].start, t->boot[i],
-		    SECTOR))
-			memset(t->boot[i], 0, SECTOR);
+		if (!table_bytes(v, t->parts.part[i].start, t->boot[i], BOOT))
+			memset(t->boot[i], 0, BOOT);
 	return 0;
 }
 
@@ -774,16 +774,22 @@ mbr_make(struct making *m)
 
 /* --- what else has to be said -------------------------------------------- */
 
-/* Bytes in a sector by a file system's own word, or 0. */
+/* The largest sectors that a file system can have, by its own word, or 0. */
 static uint32_t
-volume_sector(const unsigned char *boot)
+volume_sector(const unsigned char *start)
 {
-	if (memcmp(boot + 3, "EXFAT   ", 8) == 0 && boot[108] < 16)
-		return UINT32_C(1) << boot[108];
-	if (memcmp(boot + 3, "NTFS    ", 8) == 0 ||
-	    memcmp(boot + 54, "FAT", 3) == 0 ||
-	    memcmp(boot + 82, "FAT", 3) == 0)
-		return le16dec(boot + 11);
+	const unsigned char *ext = start + 1024;
+
+	if (memcmp(start + 3, "EXFAT   ", 8) == 0 && start[108] < 16)
+		return UINT32_C(1) << start[108];
+	if (memcmp(start + 3, "NTFS    ", 8) == 0 ||
+	    memcmp(start + 54, "FAT", 3) == 0 ||
+	    memcmp(start + 82, "FAT", 3) == 0)
+		return le16dec(start + 11);
+	if (memcmp(start, "XFSB", 4) == 0)
+		return be16dec(start + 102);
+	if (le16dec(ext + 56) == 0xef53 && le32dec(ext + 24) < 7)
+		return UINT32_C(1024) << le32dec(ext + 24);
 	return 0;
 }
 
@@ -792,17 +798,19 @@ static int
 table_check_parts(struct making *m)
 {
 	const struct parts *t = &m->src->parts;
+	char *text = m->to->unmountable;
+	const size_t room = sizeof(m->to->unmountable);
 	uint32_t sector;
-	size_t i;
+	size_t i, at = 0;
 
 	for (i = 0; i < t->n; i++) {
 		if (!t->part[i].container && part_end(&t->part[i]) > m->size)
 			return table_too_small(m, t->part[i].number,
 			    part_end(&t->part[i]));
 		sector = volume_sector(m->src->boot[i]);
-		if (sector != 0 && sector < m->to->sector &&
-		    m->to->unmountable == 0)
-			m->to->unmountable = t->part[i].number;
+		if (sector != 0 && sector < m->to->sector && at < room)
+			at += (size_t)snprintf(text + at, room - at, "%s%u",
+			    at > 0 ? ", " : "", t->part[i].number);
 	}
 	return 0;
 }

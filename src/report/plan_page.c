@@ -305,6 +305,10 @@ table_put(const struct sheet *s, const struct plan *p)
 		page_told(s, "Table", "MBR%s, in sectors of %u bytes",
 		    (p->opts->table & TABLE_WORD_NEW) != 0 ?
 		    " with a new signature" : "", t->sector);
+	if (t->unmountable[0] != '\0')
+		page_told(s, "Note", "file systems made for smaller sectors "
+		    "cannot be mounted from %.*s: partition %s", NAME,
+		    p->dst->name, t->unmountable);
 }
 
 /* What rest= clears. */

@@ -232,10 +232,14 @@ table_moved_note(const struct plan *p)
 	}
 	print(stderr, "pardd: note: the table was moved: %s of %s differ from "
 	    "the source", text, p->dst->name);
-	if (p->table->unmountable > 0)
-		print(stderr, "pardd: note: the file system of partition %u is "
-		    "made for smaller sectors: it cannot be mounted from %s",
-		    p->table->unmountable, p->dst->name);
+	if (p->table->unmountable[0] != '\0')
+		print(stderr, "pardd: note: file systems made for smaller "
+		    "sectors cannot be mounted from %s: partition %s",
+		    p->dst->name, p->table->unmountable);
+	if ((p->opts->table & TABLE_WORD_NEW) != 0)
+		print(stderr, "pardd: note: partitions have new GUIDs: what "
+		    "names them by PARTUUID=, in fstab or a boot loader, has "
+		    "to name those");
 	if (p->table->renew[0] != '\0')
 		print(stderr, "pardd: note: file systems keep their UUIDs, "
 		    "which fstab and boot loaders may name; to change those of "
