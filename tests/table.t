@@ -330,8 +330,8 @@ wanted_of_gpt()
 	int 40 8
 	first=$((int * from))
 	[[ $spoilt != *first* ]] || place=$((2 * from))
-	((place > 2 * from)) || place=$((2 * to))
-	((place % to == 0)) || why+='|whole sectors'
+	((place == 2 * from || place % to == 0)) || why+='|whole sectors'
+	((place > 2 * from && place > 2 * to)) || place=$((2 * to))
 	kept=$((place + table)) room=$((table + to))
 	((behind > kept)) || behind=$kept
 	# and something usable
@@ -536,6 +536,11 @@ table_apart()
 	    exits 0 "$pardd" if="$a" of="$dev" table=fix && complete && sync "$dev" && sgdisk -v "$dev" | grep -q 'No problems' &&
 	    cmp -i 8192 -n $((60 * 8192)) "$a" "$dev" && table_like "$a" "$dev"
 }
+# ... where it would come to lie on the header
+table_near()
+{
+	whole a 512 40M && a=$dev && sgdisk -j "$1" "$a" >said && cloned "$a" b 4096 64M table=fix && table_like "$a" "$dev"
+}
 not_from_there()
 {
 	whole a 512 40M && a=$dev && disk_of b 64M 512 && {
@@ -549,6 +554,8 @@ it "keeps what a boot loader has before the first partition" loader 512 4096
 it "... and on a disk with smaller sectors" loader 4096 512
 it "... and before a table that lies farther out" table_apart 512
 it "... also with larger sectors" table_apart 4096
+it "... but not onto the header of larger sectors" table_near 8
+it "... nor to where that begins" table_near 16
 it "is for a target from its first byte on" not_from_there
 if command -v mke2fs >/dev/null; then
 	it "clears no partition behind the copy that is mounted" in_use rest=zero

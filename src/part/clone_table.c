@@ -447,6 +447,8 @@ guid_fresh(struct making *m, unsigned char *to)
 
 struct plan_gpt {		/* in sectors of the target */
 	uint64_t entries, n;	/* where the first copy's begin; how many */
+	bool	 apart;		/* those of the source are not right behind its
+				 * header */
 	uint64_t start;		/* the first one behind the table, and behind
 				 * what the source's leaves there */
 	uint64_t first, last;	/* usable */
@@ -460,20 +462,20 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 {
 	const unsigned char *h = m->src->gpt.header;
 	bool same = m->to->sector == m->src->sector;
-	uint64_t entries = le64dec(h + H_ENTRIES), needs;
+	uint64_t from = le64dec(h + H_SELF) == 1 ? MAX(le64dec(h + H_ENTRIES),
+	    2) : 2, needs;
 
 	g->n = round_up(m->src->gpt.size, m->to->sector) / m->to->sector;
 	g->entries = 2;
 	/* they may lie farther out, to leave room for a boot loader */
-	if (le64dec(h + H_SELF) == 1 && entries > 2 &&
-	    !table_convert(m, entries, &g->entries))
+	g->apart = from > 2;
+	if (g->apart && !table_convert(m, from, &g->entries))
 		return table_uneven(m, 0);
-	if (le64dec(h + H_SELF) == 1 && same && entries >= 2)
-		g->entries = entries;
+	g->entries = MAX(g->entries, 2);
 	g->start = g->entries + g->n;
 	if (!same && g->entries == 2)
-		g->start = MAX(g->start, round_up(m->src->gpt.size + UINT64_C(2)
-		    * m->src->sector, m->to->sector) / m->to->sector);
+		g->start = MAX(g->start, round_up(m->src->gpt.size + from *
+		    m->src->sector, m->to->sector) / m->to->sector);
 	if (same)
 		g->first = le64dec(h + H_FIRST);
 	else if (!table_convert_up(m, le64dec(h + H_FIRST), &g->first))
@@ -618,7 +620,7 @@ gpt_start(struct making *m, const struct plan_gpt *g, const unsigned char *guid,
 	uint32_t was = m->src->sector, is = m->to->sector;
 	unsigned char *at = table_write_add(m, STEP_START, 0,
 	    UINT64_C(2) * is), *all;
-	size_t old = g->entries == 2 ? is : was + SECTOR;
+	size_t old = g->apart ? was + SECTOR : is;
 
 	if (at == NULL)
 		return -1;
