@@ -181,7 +181,7 @@ apart_others()
 {
 	local starts=()
 	ntfs fs && disk fs && rescued 100 "$(at alpha 300)+512,$((4 * mib))+512" && lost 512 0 512 clean || return
-	rm map dst fs && starts=() && xfs fs && disk fs && rescued 100 "$(at alpha 100)+512,$((40 * mib))+512" &&
+	rm map dst fs && starts=() && xfs fs && disk fs && rescued 100 "$(at alpha 100)+512,$((60 * mib))+512" &&
 	    lost 512 0 512 clean && rm map dst && rescued 100 "$((mib + 512))+512" && lost 0 512 0 damaged
 }
 ! command -v mkntfs ntfscp mkfs.xfs >/dev/null ||
