@@ -204,6 +204,19 @@ not_idle()
 }
 it "refuses a partition that is locked by another node of it" node_locked
 it "... or its disk is" disk_locked
+# Each look-up in turn fails for want of a descriptor, among few processes.
+each_open_fails()
+{
+	disk && mknod node b $(stat -c '0x%t 0x%T' "$p2") && snapshot || return
+	unshare --fork --pid --mount-proc "$hold" range node bash -c '
+		for ((n = 1, more = 1; more; n++)); do
+			: >faults
+			FAULTS="op=open nth=$n fail=EMFILE" FAULT_LOG=faults LD_PRELOAD=$1 "$2" if=src of="$3" 2>err && exit 1
+			more=$(grep -c . faults)
+		done; echo $n >tries' - "$shim" "$pardd" "$p2" || fail "copied, when call $(<faults) failed" || return
+	as_it_was && (($(<tries) > 50))
+}
+it "... though what looks for that fails" each_open_fails
 it "copies all of a source that is locked by another node of it" not_idle
 image_locked()
 {
@@ -223,6 +236,14 @@ image_locked()
 	    holds img 0 0 64k 1
 }
 it "refuses an image of which a range is locked, by a loop device too" image_locked
+locks_unknown()
+{
+	"$blocks" make src 64k 1 && "$blocks" make img 1M 9 && cp img before || return
+	local -x FAULTS="on=$PWD/img op=lock fail=37" LD_PRELOAD=$shim
+	refused 'its locks cannot be read: No locks available .force=held writes anyway\)$' if=src of=img force="$(other_words held)" &&
+	    same img before && exits 0 "$pardd" if=src of=img force=held
+}
+it "... or of which that cannot be known" locks_unknown
 # fused COMMAND...: an image that the command mounts with FUSE, by its own name
 fused()
 {

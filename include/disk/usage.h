@@ -44,8 +44,8 @@ bool usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *);
 
 /*
  * Whether another program has locked a range of what is open as fd (fcntl), as
- * QEMU does while a guest uses an image: USE_HELD.  Locks between copies are
- * beyond any position in a file, and do not count.
+ * QEMU does while a guest uses an image: USE_HELD, also in unknown.  Locks
+ * between copies are beyond any position in a file, and do not count.
  */
 #define LOCKS_OF_COPIES	(UINT64_C(1) << 62)
 bool usage_of_locks(int fd, struct usage *);

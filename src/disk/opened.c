@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,13 @@
 #include "base/path.h"
 #include "base/peer.h"
 #include "disk/sysfs.h"
+
+/* For what /proc does not say: -1 if that is for want of something here. */
+static int
+opened_unasked(void)
+{
+	return sysfs_unasked(errno) == 0 ? 0 : -1;
+}
 
 struct process {
 	pid_t	pid, parent;
@@ -110,32 +118,36 @@ opened_info(const char *path, char *text, size_t room)
 	return sysfs_text(AT_FDCWD, info, text, room);
 }
 
-/* Whether a descriptor allows writing, or reading. */
-static bool
+/* Whether a descriptor allows writing, or reading; -1 with errno: unasked. */
+static int
 is_for(const char *path, bool write)
 {
 	char text[256], *at;
 	long mode;
 
-	if (!opened_info(path, text, sizeof(text)) ||
-	    (at = strstr(text, "flags:")) == NULL)
+	if (!opened_info(path, text, sizeof(text)))
+		return opened_unasked();
+	if ((at = strstr(text, "flags:")) == NULL)
 		return false;
 	mode = strtol(at + 6, NULL, 8) & O_ACCMODE;
 	return mode == O_RDWR || mode == (write ? O_WRONLY : O_RDONLY);
 }
 
-/* Whether "is" is true of any descriptor of a process: of /proc/PID/fd/N. */
-static bool
-process_has(pid_t pid, bool (*is)(const char *path, void *), void *arg)
+/*
+ * Whether "is" is true of any descriptor of a process: of /proc/PID/fd/N; -1
+ * with errno: unasked.
+ */
+static int
+process_has(pid_t pid, int (*is)(const char *path, void *), void *arg)
 {
 	char directory[32], path[300];
 	struct dirent **list;
-	bool found = false;
-	int n, i;
+	int n, i, found;
 
 	snprintf(directory, sizeof(directory), "/proc/%d/fd", (int)pid);
 	n = sysfs_entries(AT_FDCWD, directory, &list);
-	for (i = 0; i < n && !found; i++) {
+	found = n < 0 ? opened_unasked() : 0;
+	for (i = 0; i < n && found == 0; i++) {
 		snprintf(path, sizeof(path), "%s/%s", directory,
 		    list[i]->d_name);
 		found = is(path, arg);
@@ -144,55 +156,59 @@ process_has(pid_t pid, bool (*is)(const char *path, void *), void *arg)
 	return found;
 }
 
-/* The first process of which that is so, or 0. */
+/* The first process of which that is so, or 0; -1 with errno: unasked. */
 static pid_t
-process_find(bool (*is)(const char *path, void *), void *arg)
+process_find(int (*is)(const char *path, void *), void *arg)
 {
 	struct dirent **list;
 	int n = sysfs_entries(AT_FDCWD, "/proc", &list), i;
+	int found = n < 0 ? opened_unasked() : 0;
 	pid_t pid = 0;
 
-	for (i = 0; i < n && pid == 0; i++) {
-		if (isdigit((unsigned char)list[i]->d_name[0]))
+	for (i = 0; i < n && found == 0; i++)
+		if (isdigit((unsigned char)list[i]->d_name[0])) {
 			pid = (pid_t)strtol(list[i]->d_name, NULL, 10);
-		if (pid != 0 && !process_has(pid, is, arg))
-			pid = 0;
-	}
+			found = process_has(pid, is, arg);
+		}
 	sysfs_forget(list, n);
-	return pid;
+	return found > 0 ? pid : found;
 }
 
 struct open_file {		/* what is looked for */
 	bool	write;
-	bool	(*is)(const char *, const struct stat *, void *);
+	int	(*is)(const char *, const struct stat *, void *);
 	void	*arg;
 };
 
-static bool
+static int
 is_open_file(const char *path, void *arg)
 {
 	const struct open_file *o = arg;
 	struct stat st;
+	int is;
 
-	return stat(path, &st) == 0 &&
-	    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) &&
-	    is_for(path, o->write) && o->is(path, &st, o->arg);
+	if (stat(path, &st) != 0 ||
+	    (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
+		return false;
+	is = is_for(path, o->write);
+	return is > 0 ? o->is(path, &st, o->arg) : is;
 }
 
-bool
+int
 opened_any(pid_t pid, bool write,
-    bool (*is)(const char *, const struct stat *, void *), void *arg)
+    int (*is)(const char *, const struct stat *, void *), void *arg)
 {
 	size_t n, i;
 	struct process *p = opened_processes(&n);
 	struct open_file o = { write, is, arg };
-	bool found = false;
+	int found = 0;
 
 	if (p == NULL)
-		return false;
+		return opened_unasked();
 	process_mark(p, n, pid);
-	for (i = 0; i < n && !found; i++)
-		found = p[i].ours && process_has(p[i].pid, is_open_file, &o);
+	for (i = 0; i < n && found == 0; i++)
+		if (p[i].ours)
+			found = process_has(p[i].pid, is_open_file, &o);
 	free(p);
 	return found;
 }
@@ -201,22 +217,21 @@ opened_any(pid_t pid, bool write,
 bool
 opened_is_lock(const char *row, uint64_t end)
 {
-	char kind[8];
-	unsigned long long from;
+	char kind[8], from[24];
 
-	return sscanf(row, "%*[^:]: %7s %*s %*s %*s %*s %llu", kind,
-	    &from) == 2 && from < end && (strcmp(kind, "OFDLCK") == 0 ||
-	    strcmp(kind, "POSIX") == 0);
+	return sscanf(row, "%*[^:]: %7s %*s %*s %*s %*s %23s", kind,
+	    from) == 2 && strtoull(from, NULL, 10) < end &&
+	    (strcmp(kind, "OFDLCK") == 0 || strcmp(kind, "POSIX") == 0);
 }
 
-bool
+int
 opened_has_locked(const char *path, uint64_t end)
 {
 	char text[4096], *at = text, *row;
 	bool is = false;
 
 	if (!opened_info(path, text, sizeof(text)))
-		return false;
+		return opened_unasked();
 	while (!is && (row = strsep(&at, "\n")) != NULL)
 		is = strncmp(row, "lock:", 5) == 0 &&
 		    opened_is_lock(row + 5, end);
@@ -229,14 +244,14 @@ struct locked {			/* what is looked for */
 	void	*arg;
 };
 
-static bool
+static int
 is_locked(const char *path, void *arg)
 {
 	const struct locked *l = arg;
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISBLK(st.st_mode) &&
-	    l->is(st.st_rdev, l->arg) && opened_has_locked(path, l->end);
+	    l->is(st.st_rdev, l->arg) ? opened_has_locked(path, l->end) : 0;
 }
 
 pid_t
@@ -245,7 +260,7 @@ opened_locked(uint64_t end, bool (*is)(dev_t, void *), void *arg)
 	return process_find(is_locked, &(struct locked){ end, is, arg });
 }
 
-static bool
+static int
 is_socket(const char *path, void *socket)
 {
 	char to[64];
@@ -260,7 +275,9 @@ opened_peer(int sock)
 {
 	unsigned long inode = peer_inode(sock);
 	char socket[64];
+	pid_t pid;
 
 	snprintf(socket, sizeof(socket), "socket:[%lu]", inode);
-	return inode == 0 ? 0 : process_find(is_socket, socket);
+	pid = inode == 0 ? 0 : process_find(is_socket, socket);
+	return pid > 0 ? pid : 0;
 }

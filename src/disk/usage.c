@@ -25,6 +25,15 @@
 #include "disk/sysfs.h"
 #include "tables.h"
 
+static void
+usage_begin(struct usage *use)
+{
+	use->kind = USE_NONE;
+	use->writable = false;
+	use->unknown = 0;
+	use->err = 0;
+}
+
 /* Note a use, if that is one; returns whether it is. */
 static bool
 usage_found(bool is, struct usage *use, enum usage_kind kind, const char *by)
@@ -364,10 +373,7 @@ usage_looped(dev_t dev, ino_t ino, unsigned but, struct usage *use)
 bool
 usage_of_node(dev_t node, unsigned but, struct usage *use)
 {
-	use->kind = USE_NONE;
-	use->writable = false;
-	use->unknown = 0;
-	use->err = 0;
+	usage_begin(use);
 	return ((but & USE_MOUNTED) == 0 && usage_mounted(node, 0, use)) ||
 	    ((but & USE_SWAP) == 0 && usage_swapped(node, 0, use)) ||
 	    ((but & USE_HELD) == 0 && usage_held(node, use)) ||
@@ -377,10 +383,7 @@ usage_of_node(dev_t node, unsigned but, struct usage *use)
 bool
 usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *use)
 {
-	use->kind = USE_NONE;
-	use->writable = false;
-	use->unknown = 0;
-	use->err = 0;
+	usage_begin(use);
 	return ((but & USE_MOUNTED) == 0 && files_mounted() &&
 	    usage_mounted(dev, ino, use)) ||
 	    ((but & USE_SWAP) == 0 && usage_swapped(dev, ino, use)) ||
@@ -410,6 +413,9 @@ usage_of_locked(bool (*is)(dev_t node, void *arg), void *arg,
 	pid_t pid = any_locks() ? opened_locked(LOCKS_OF_COPIES, is, arg) : 0;
 	char by[64];
 
+	usage_begin(use);
+	if (pid < 0)
+		return usage_unknown(use, USE_HELD, "/proc", errno);
 	snprintf(by, sizeof(by), "a lock of process %ld", (long)pid);
 	return usage_found(pid != 0, use, USE_HELD, by);
 }
@@ -421,7 +427,10 @@ usage_of_locks(int fd, struct usage *use)
 		.l_len = LOCKS_OF_COPIES };
 	char by[64] = "a lock of another program";
 
-	if (fcntl(fd, F_OFD_GETLK, &range) != 0 || range.l_type == F_UNLCK)
+	usage_begin(use);
+	if (fcntl(fd, F_OFD_GETLK, &range) != 0)
+		return usage_unknown(use, USE_HELD, "its locks", errno);
+	if (range.l_type == F_UNLCK)
 		return false;
 	if (range.l_pid > 0)
 		snprintf(by, sizeof(by), "a lock of process %ld",

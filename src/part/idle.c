@@ -122,6 +122,8 @@ idle_node(const struct range *r, dev_t node, const char *name)
 		    "whether it is mounted cannot be looked up");
 	if (usage_of_locked(is_node, &node, &use))
 		return idle_busy(r, "%.64s is on it", use.by);
+	if (use.unknown != 0)
+		return idle_busy(r, "who has locked it cannot be looked up");
 	if (idle_unclaimed(node, name) || idle_mapped(r, node))
 		return 0;
 	return r->why[0] != '\0' ? -1 : idle_busy(r, "it is in use");
@@ -247,7 +249,10 @@ idle_file(const struct range *r, const struct endpoint *ep)
 	locked = usage_of_locks(ep->is.inherited ? ep->fd : fd, &use);
 	if (fd >= 0)
 		close(fd);
-	return locked ? idle_busy(r, "%.64s is on %.64s", use.by, ep->name) : 0;
+	if (locked)
+		return idle_busy(r, "%.64s is on %.64s", use.by, ep->name);
+	return use.unknown == 0 ? 0 : idle_busy(r, "who has locked %.64s "
+	    "cannot be looked up", ep->name);
 }
 
 int

@@ -200,10 +200,11 @@ claim_check_ranges(const struct claims *c, int fd, const char *name,
 {
 	struct usage use;
 
-	if ((c->over & USE_HELD) == 0 && !c->server_locks &&
-	    usage_of_locks(fd, &use))
+	if ((c->over & USE_HELD) != 0 || c->server_locks)
+		return 0;
+	if (usage_of_locks(fd, &use))
 		return claim_in_use(f, c->name, name, &use);
-	return 0;
+	return use.unknown == 0 ? 0 : claim_not_known(f, c->name, name, &use);
 }
 
 /* Whether a node is claimed, by us or for an earlier target. */
@@ -892,7 +893,7 @@ struct served {
 };
 
 /* Whether it is the server that has locked what it has open, as QEMU does. */
-static bool
+static int
 served_locked(const char *path, const struct stat *st, void *arg)
 {
 	(void)st;
@@ -904,7 +905,7 @@ served_locked(const char *path, const struct stat *st, void *arg)
  * Claim what a server has open: it may be what it serves, and which bytes of it
  * is not known.  Returns whether it is refused.
  */
-static bool
+static int
 served_refused(const char *path, const struct stat *st, void *arg)
 {
 	const struct served *s = arg;
@@ -927,11 +928,15 @@ claim_served(struct claims *c, struct fault *f)
 {
 	pid_t pid = c->plan->dst->id.server;
 	struct served s = { c, f };
+	int has;
 
 	if (pid == 0)
 		return 0;
-	c->server_locks = opened_any(pid, true, served_locked, NULL);
-	return opened_any(pid, true, served_refused, &s) ? -1 : 0;
+	c->server_locks = opened_any(pid, true, served_locked, NULL) > 0;
+	has = opened_any(pid, true, served_refused, &s);
+	return has < 0 ? fault_set(f, STATUS_REFUSED, "%s: what its server has "
+	    "open cannot be looked up: %s", c->name, errno_words(errno)) :
+	    -has;
 }
 
 /* Separate from claim_file because a struct usage needs much stack. */
@@ -991,10 +996,12 @@ check_locked(struct claims *c, struct fault *f)
 {
 	struct usage use;
 
-	if ((c->over & USE_HELD) == 0 && !c->server_locks &&
-	    usage_of_locked(is_held, c, &use))
+	if ((c->over & USE_HELD) != 0 || c->server_locks)
+		return 0;
+	if (usage_of_locked(is_held, c, &use))
 		return claim_in_use(f, c->name, "the disk", &use);
-	return 0;
+	return use.unknown == 0 ? 0 : claim_not_known(f, c->name, "the disk",
+	    &use);
 }
 
 /* Separate from claims_take because a struct disk needs much stack. */

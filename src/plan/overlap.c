@@ -175,7 +175,7 @@ places_written(const struct plan *p, struct stack *all)
 }
 
 /* Whether an open file or disk has bytes of these places. */
-static bool
+static int
 has_some(const char *path, const struct stat *st, void *arg)
 {
 	bool block = S_ISBLK(st->st_mode), meet;
@@ -205,9 +205,14 @@ overlap_served(const struct endpoint *server, const struct endpoint *ep,
     struct stack *range, struct fault *f)
 {
 	pid_t pid = server->id.server;
+	int has = opened_any(pid, server->spec.role == TARGET, has_some, range);
 
-	if (!opened_any(pid, server->spec.role == TARGET, has_some, range))
+	if (has == 0)
 		return 0;
+	if (has < 0)
+		return fault_set(f, STATUS_REFUSED, "%s: what %s serves cannot "
+		    "be looked up: %s (force=overlap writes anyway)", ep->name,
+		    server->name, errno_words(errno));
 	return fault_set(f, STATUS_REFUSED, "%s may be what %s serves: process "
 	    "%d has it open (force=overlap writes anyway)", ep->name,
 	    server->name, (int)pid);

@@ -10,8 +10,8 @@
  *			(fallocate, BLKZEROOUT) share (FICLONERANGE) direct
  *			(opening with O_DIRECT) look (what was opened with
  *			O_PATH) medium (BLKGETDISKSEQ, which does not fail, but
- *			tells another number) length (ftruncate); and, only
- *			without on=: alloc (malloc and its kin, but libcrypto's,
+ *			tells another number) length (ftruncate) lock (looking
+ *			for locks of a range); and, only without on=: alloc (malloc and its kin, but libcrypto's,
  *			which takes it ill) own (those that the program itself
  *			asks for) open (scandirat, too) stat (fstat) ioctl
  *			rename map (mmap) event (eventfd, signalfd) poll
@@ -92,7 +92,7 @@ static const struct word names[] = {
 	{ "stat", STAT }, { "ioctl", IOCTL }, { "rename", RENAME },
 	{ "map", MAP },
 	{ "event", EVENT }, { "poll", POLL }, { "look", LOOK },
-	{ "medium", MEDIUM }, { "length", LENGTH },
+	{ "medium", MEDIUM }, { "length", LENGTH }, { "lock", LOCK },
 };
 
 static int

@@ -17,7 +17,7 @@ peer_inode(int sock)
 
 static char seen[200];
 
-static bool
+static int
 is_it(const char *path, const struct stat *st, void *arg)
 {
 	(void)st;

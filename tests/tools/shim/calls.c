@@ -130,6 +130,25 @@ OPENAT(openat64)
 OPENAT(__openat_2)
 OPENAT(__openat64_2)
 
+#define FCNTL(name)							\
+	int name(int fd, int cmd, ...);					\
+	int								\
+	name(int fd, int cmd, ...)					\
+	{								\
+		va_list ap;						\
+		void *arg;						\
+									\
+		REAL(real, name);					\
+		va_start(ap, cmd);					\
+		arg = va_arg(ap, void *);				\
+		va_end(ap);						\
+		return cmd == F_OFD_GETLK && refused(LOCK, "lock", fd) ?	\
+		    -1 : real(fd, cmd, arg);				\
+	}
+
+FCNTL(fcntl)
+FCNTL(fcntl64)
+
 #define SCANDIRAT(name, entry)						\
 	int								\
 	name(int dir, const char *path, struct entry ***list,		\
