@@ -48,7 +48,7 @@ name_in_sysfs(char *file, int dir, const char *path)
 	snprintf(file, LONG, "%s%s/%s", sysfs, base, path);
 }
 
-static int
+__attribute__((noinline)) static int
 open_sysfs(int dir, const char *path)
 {
 	char file[LONG];
@@ -120,7 +120,7 @@ OPEN(__open64_2)
 		va_end(ap);						\
 		if (refused(OPENING, "open", -1))			\
 			return -1;					\
-		fd = open_sysfs(dir, path);				\
+		fd = sysfs == NULL ? -1 : open_sysfs(dir, path);	\
 		return fd >= 0 ? fd :					\
 		    opened(real(dir, path, flags, mode), flags);	\
 	}
