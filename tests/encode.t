@@ -34,6 +34,7 @@ it "... in transfers of several frames" packs 9000 encode=zst verify=1 bpt=17000
 it "... in small transfers" packs 300 encode=zst bpt=3 verify=1
 it "... with another level" packs 3000 encode=zst:9 verify=1
 it "... in little memory" packs 3000 encode=zst mem=200K verify=1
+it "... that has no room for three requests" packs 9000 encode=zst mem=3M bs=1000 bpt=2785 verify=1
 it "... by one thread" packs 9000 encode=zst thr=1 verify=source
 it "... by sixteen" packs 9000 encode=zst thr=16 bpt=100 verify=sample
 # What is unpacked is found without the table, too.

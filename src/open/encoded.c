@@ -441,8 +441,10 @@ encoded_open_readback(const struct endpoint *target, struct endpoint *r,
     struct fault *f)
 {
 	const struct encoded *e = target->priv;
-	const struct opts o = { .decode = DECODE_ZST, .mem = e->memory,
-		.thr = e->threads, .count = -1 };
+	/* an unpacker takes the room of three frames at least */
+	const struct opts o = { .decode = DECODE_ZST, .mem = e->memory > 0 ?
+		    MAX(e->memory, 3 * FRAME_MOST) : -1, .thr = e->threads,
+		.count = -1 };
 	int failed;
 
 	if (e->carrier.be->open_readback == NULL)
