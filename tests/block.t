@@ -249,9 +249,7 @@ between()
 	with_faults "on=$(realpath "$1") op=write at=$((5 << 20))+$((3 << 20)) until=$PWD/go" \
 	    "$pardd" of="$1" engine=threads bs=512 bpt=128 thr=1 "${@:4}" 2>err &
 	until_true 30 grep -qs ^waits faults && eval "$2" && touch go || return
-	wait "$!"
-	status=$?
-	[[ $status = "$3" ]] || fail "status $status: $(<err)"
+	exited "$3"
 }
 # Cut off, the file is made as long again before anybody looks.
 blanked()

@@ -27,9 +27,7 @@ go()
 {
 	tail -c +300001 fs >&7
 	exec 7>&-
-	wait "$copy"
-	status=$?
-	[[ $status = 0 ]] || fail "status $status: $(<err)"
+	exited 0 "$copy"
 }
 # As soon as udev has finished looking.
 free_again()
@@ -114,8 +112,7 @@ interrupted()
 {
 	disk && snapshot && begin of="$p2" || return
 	kill -TERM "$copy"
-	wait "$copy"
-	[[ $? = 143 ]] && "$hold" excl "$p2" true
+	exited 143 "$copy" && "$hold" excl "$p2" true
 }
 it "lets go when it is ended by a signal" interrupted
 

@@ -63,9 +63,7 @@ moving()
 	"$blocks" make src 6M && : >dst || return
 	"$pardd" if=src of=dst bs=64k rate=2M >out 2>err &
 	pid=$!
-	until_true 20 test -s dst && touch src && wait "$pid"
-	status=$?
-	[[ $status = 0 ]] && complete && same src dst &&
+	until_true 20 test -s dst && touch src && exited 0 "$pid" && complete && same src dst &&
 	    says '^pardd: src: was written to while it was read' || return
 	exits 0 "$pardd" if=src of=dst && complete && ! grep 'written to' err &&
 	    exits 0 "$pardd" if=src of=src count=1 seek=1 && complete && ! grep 'written to' err

@@ -167,9 +167,7 @@ meddled()
 	local pid
 	content image 9000 && { "$pardd" if=image of=x encode=zst bpt=100 rate=6M 2>err & pid=$!; } && until_true 20 test -s x &&
 	    "${@:3}" || return
-	wait "$pid"
-	status=$?
-	[[ $status = "$1" ]] && says "NOT complete: .*$2" && ! grep -q 'it is cut short' err
+	exited "$1" "$pid" && says "NOT complete: .*$2" && ! grep -q 'it is cut short' err
 }
 it "tells that others have cut it off" meddled 15 truncated truncate -s 100 x
 it "... and removed it" meddled 52 'removed or replaced' rm x

@@ -299,16 +299,10 @@ stalls()
 	copying=$!
 	until_true 20 grep -qs waits faults
 }
-ends_with()
-{
-	wait "$copying"
-	status=$?
-	[[ $status = "$1" ]] || { echo "status $status"; cat err; false; }
-}
 target_dies()
 {
 	pair 8M && rules='on=dst op=write from=20 hang' && serve 1:dst && stalls if=src of="$uri/1" "$@" && end_server &&
-	    ends_with 69 && says 'NOT complete: .*the session is gone; writes since the last flush may be lost'
+	    exited 69 "$copying" && says 'NOT complete: .*the session is gone; writes since the last flush may be lost'
 }
 it "stops when the target dies" target_dies
 it "... with many workers" target_dies thr=8 engine=threads
@@ -325,14 +319,14 @@ source_stalls()
 }
 source_dies()
 {
-	source_stalls "$@" && end_server && ends_with 69 && says 'NOT complete: .*the session is gone'
+	source_stalls "$@" && end_server && exited 69 "$copying" && says 'NOT complete: .*the session is gone'
 }
 it "stops when the source dies" source_dies
 it "... with many workers" source_dies thr=8 engine=threads
 comes_back()
 {
 	source_stalls map=m wait=60 && end_server && until_true 20 grep -q waiting err && rules= && serve 1:src &&
-	    ends_with 0 && complete && same src dst
+	    exited 0 "$copying" && complete && same src dst
 }
 it "waits for a source that comes back, with wait=" comes_back
 # rates OPERANDS...: copy LUN 1 slowly, until there is something of it
@@ -349,7 +343,7 @@ removed()
 }
 unit_gone()
 {
-	"$blocks" make src 8M && serve 1:src && rates && removed && ends_with 5 &&
+	"$blocks" make src 8M && serve 1:src && rates && removed && exited 5 "$copying" &&
 	    says 'NOT complete: .*Logical unit not supported' &&
 	    adm new logicalunit --lun 1 -b "$PWD/src" && copy 0 if="$uri/1" of=dst map=m && complete && same src dst
 }
@@ -358,7 +352,7 @@ it "stops when its disk is removed from the target" unit_gone
 unit_back()
 {
 	"$blocks" make src 2M && serve 1:src && rates wait=60 && removed && until_true 20 grep -q waiting err &&
-	    adm new logicalunit --lun 1 -b "$PWD/src" && ends_with 0 && complete && same src dst
+	    adm new logicalunit --lun 1 -b "$PWD/src" && exited 0 "$copying" && complete && same src dst
 }
 it "... and waits for it, with wait=" unit_back
 only all
@@ -366,18 +360,18 @@ only all
 other_back()
 {
 	"$blocks" make src 8M && serve 1:src && rates wait=1 && adm update logicalunit --lun 1 --params scsi_sn=another &&
-	    adm delete conn --sid "$(adm show conn | awk '/^Session:/ { print $2 }')" --cid 0 && ends_with 69 &&
+	    adm delete conn --sid "$(adm show conn | awk '/^Session:/ { print $2 }')" --cid 0 && exited 69 "$copying" &&
 	    says 'is another disk'
 }
 it "... but for no other" other_back
 silent()
 {
-	source_stalls timeout=5 "$@" && ends_with 33 && says 'NOT complete: .*no answer before the timeout'
+	source_stalls timeout=5 "$@" && exited 33 "$copying" && says 'NOT complete: .*no answer before the timeout'
 }
 silent_target()
 {
 	pair 8M && rules='on=dst op=write from=20 hang' && serve 1:dst && stalls timeout=5 if=src of="$uri/1" &&
-	    ends_with 69 && says 'NOT complete: .*the session is gone.*no answer within 5 seconds'
+	    exited 69 "$copying" && says 'NOT complete: .*the session is gone.*no answer within 5 seconds'
 }
 # Both are stopped, and the target goes on a little later.
 stood_still()

@@ -307,6 +307,14 @@ exits()
 	return 1
 }
 
+# exited STATUS [PID]: what was started last, or PID, ends with this status
+exited()
+{
+	wait "${2-$!}"
+	status=$?
+	[[ $status = "$1" ]] || fail "status $status, not $1: $(<err)"
+}
+
 # one_line REGEX: stderr of the last run is one line that begins with the
 # program's name and holds the (extended) regular expression; stdout is empty
 one_line()

@@ -290,11 +290,8 @@ meanwhile()
 	shift 3
 	"$blocks" make src 1000000 && : >dst || return
 	with_faults "on=$PWD/dst op=flush until=$PWD/go" "$pardd" if=src of=dst "$@" 2>err &
-	until_true 20 as_large dst 1000000 && eval "$what" && touch go
-	wait "$!"
-	status=$?
-	[[ $status = "$want" ]] || fail "status $status: $(<err)" || return
-	says "$words"
+	until_true 20 as_large dst 1000000 && eval "$what" && touch go &&
+	    exited "$want" && says "$words"
 }
 # A signal, and an error of what is waited for then: RULE is where it waits.
 too()
@@ -340,10 +337,7 @@ cut_short()
 	    : >dst || return
 	"$blocks" make - "$stage" >&5 2>/dev/null	# unless it has ended
 	exec 5>&-
-	wait "$!"
-	status=$?
-	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: .*was truncated'
+	exited 15 && says '^pardd: NOT complete: .*was truncated'
 }
 for stage in 300000 5000000; do
 	it "says so when it was cut off and written further, $stage" cut_short $stage
@@ -357,11 +351,8 @@ late_piece()
 	"$blocks" make src 4M && : >dst || return
 	with_faults "on=$PWD/src op=read at=$((63 * 65536))+ until=$PWD/go" \
 	    "$pardd" if=src of=dst bs=64k bpt=1 thr=4 2>err &
-	until_true 20 as_large dst $((63 * 65536)) && : >dst && touch go
-	wait "$!"
-	status=$?
-	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: .*was truncated'
+	until_true 20 as_large dst $((63 * 65536)) && : >dst && touch go &&
+	    exited 15 && says '^pardd: NOT complete: .*was truncated'
 }
 it "says so when only the last piece was written after that" late_piece
 # shifted COMMAND OPERANDS...: what was written comes to lie elsewhere in a longer file.
@@ -370,11 +361,8 @@ shifted()
 	"$blocks" make src 4M && "$blocks" make dst 8M 9 || return
 	FAULTS="on=$PWD/dst op=flush until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
 	    "$pardd" if=src of=dst "${@:2}" 2>err &
-	until_true 20 grep -qs waits faults && eval "$1" && touch go
-	wait "$!"
-	status=$?
-	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: dst was truncated'
+	until_true 20 grep -qs waits faults && eval "$1" && touch go &&
+	    exited 15 && says '^pardd: NOT complete: dst was truncated'
 }
 blocks_move()
 {
@@ -405,10 +393,7 @@ emptied()
 	exec 5>p
 	"$blocks" make - 300000 >&5 && until_true 20 as_large dst 262144 &&
 	    { : >dst; truncate -s 262144 dst; } && "$blocks" make - 300000 >&5 && exec 5>&- || return
-	wait "$!"
-	status=$?
-	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: .*was truncated'
+	exited 15 && says '^pardd: NOT complete: .*was truncated'
 }
 it "says so when it was made long again at once" emptied
 it "says so when what it appends to was" emptied oflag=append
@@ -424,10 +409,8 @@ mixes()
 	exec 5>p
 	"$blocks" make - 65536 >&5 && until_true 20 as_large dst 65540 && echo other >>dst &&
 	    "$blocks" make - 65536 >&5 && exec 5>&- || return
-	wait "$!"
-	status=$?
-	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: .*: writing [1-9][0-9]* bytes at byte [0-9]+: others have appended to it, too: what should be at byte 65540 of it is at byte 65546'
+	exited 15 &&
+	    says '^pardd: NOT complete: .*: writing [1-9][0-9]* bytes at byte [0-9]+: others have appended to it, too: what should be at byte 65540 of it is at byte 65546'
 }
 it "says so when others append to the same file, in its midst" mixed of=dst oflag=append
 it "... and when the shell opened it with >>" mixed
@@ -448,11 +431,8 @@ kept_is_cut()
 	printf '0 ? 1\n0 0x3f0000 +\n0x3f0000 0x10000 ?\n' >map && cp map old.map
 	printf x | dd of=src bs=1 seek=$((4194304 - 1)) conv=notrunc status=none
 	with_faults "on=$PWD/src op=read at=$((4194304 - 512))+ until=$PWD/go" "$pardd" if=src of=dst thr=1 "${@:3}" 2>err &
-	until_true 20 test -s faults && eval "$1" && : >go
-	wait "$!"
-	status=$?
-	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says "^pardd: NOT complete: .*$2" && same map old.map
+	until_true 20 test -s faults && eval "$1" && : >go &&
+	    exited 15 && says "^pardd: NOT complete: .*$2" && same map old.map
 }
 for what in base=m oflag=sparing map=map; do
 	it "says so when it loses what was there already, with $what" \
@@ -471,11 +451,8 @@ found()
 	"$blocks" make src 1000000 && : >dst && mkfifo fifo && ln -s fifo link || return
 	[[ -e $name ]] || : >"$name"
 	with_faults "on=$PWD/$name op=look until=$PWD/go" timeout 20 "$pardd" if=src of=dst "$@" 2>err &
-	until_true 20 test -s faults && eval "$what" && touch go
-	wait "$!"
-	status=$?
-	[[ $status = "$want" ]] || fail "status $status: $(<err)" || return
-	says "$words"
+	until_true 20 test -s faults && eval "$what" && touch go &&
+	    exited "$want" && says "$words"
 }
 changed='was removed or replaced while it was being opened'
 it "does not copy to a file that was removed while it was being opened" \

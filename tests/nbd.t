@@ -302,9 +302,8 @@ interrupted()
 	pair 4M && set -m && {
 		"$pardd" if=src of='[ nbdkit -s --filter=delay --filter=log file dst wdelay=300ms logfile=log ]' \
 		    bs=64k bpt=1 map=m 2>err &
-	} && job=$! && set +m && logged Write && kill -INT -- "-$job"
-	wait "$job"
-	[[ $? = 130 ]] && grep -q ' Flush ' log && grep -q ' +$' m &&
+	} && job=$! && set +m && logged Write && kill -INT -- "-$job" &&
+	    exited 130 "$job" && grep -q ' Flush ' log && grep -q ' +$' m &&
 	    whole if=src of='[ nbdkit -s file dst ]' map=m
 }
 only all
@@ -868,9 +867,8 @@ target_dies()
 {
 	pair 8M && serve b --filter=delay --filter=log file dst wdelay=300ms logfile=log || return
 	timeout -s KILL 60 "$pardd" if=src of="$uri" bs=64k bpt=1 "$@" 2>err &
-	logged Write && kill -9 "$pid" && wait $!
-	status=$?
-	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
+	logged Write && kill -9 "$pid" && exited 69 &&
+	    says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
 }
 it "stops when the target's server dies" target_dies
 it "... with many workers" target_dies thr=8
@@ -879,9 +877,8 @@ dies_zeroing()
 {
 	truncate -s 1G src dst && serve b --filter=delay --filter=log file dst delay-zero=1 logfile=log || return
 	timeout -s KILL 60 "$pardd" if=src of="$uri" "$@" 2>err &
-	until_true 20 grep -qs ' Zero ' log && kill -9 "$pid" && wait $!
-	status=$?
-	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
+	until_true 20 grep -qs ' Zero ' log && kill -9 "$pid" && exited 69 &&
+	    says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
 }
 it "... while it makes zeros" dies_zeroing
 it "... for many workers" dies_zeroing oflag=sparse count=16384
@@ -898,9 +895,8 @@ dies_flushing()
 	EOF
 	"$blocks" make src 1M && serve b sh plugin || return
 	timeout -s KILL 60 "$pardd" if=src of="$uri" 2>err &
-	until_true 20 test -e flushing && kill -9 "$pid" && wait $!
-	status=$?
-	[[ $status = 103 ]] && says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
+	until_true 20 test -e flushing && kill -9 "$pid" && exited 103 &&
+	    says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
 }
 it "... while it flushes" dies_flushing
 target_dies_map()
@@ -925,9 +921,8 @@ command_dies()
 	"$blocks" make src 8M || return
 	timeout -s KILL 60 "$pardd" if='[ nbdkit -s -P kit.pid --filter=delay --filter=log file src rdelay=300ms logfile=log ]' \
 	    of=dst bs=64k bpt=1 "$@" 2>err &
-	logged Read && kill -9 "$(<kit.pid)" && wait $!
-	status=$?
-	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone; its command was killed by signal 9$'
+	logged Read && kill -9 "$(<kit.pid)" && exited 69 &&
+	    says 'NOT complete: .*the server is gone; its command was killed by signal 9$'
 }
 it "... or its command" command_dies
 it "... in a rescue" command_dies map=m
@@ -943,8 +938,7 @@ other_back()
 	source_dies map=m wait=3 || return
 	local copying=$!
 	until_true 20 grep -q 'waiting' err && truncate -s 9M src && serve a -r file src || return
-	wait "$copying"
-	[[ $? = 69 ]] && says 'is another: 9437184 bytes$'
+	exited 69 "$copying" && says 'is another: 9437184 bytes$'
 }
 it "... but for no other" other_back
 # After a restart the server accepts the connection and says nothing.
@@ -1024,8 +1018,8 @@ late_resumed()
 {
 	pair 8M && serve b --filter=delay --filter=log file dst wdelay=300ms logfile=log || return
 	timeout -s KILL 60 "$pardd" if=src of="$uri" bs=64k bpt=1 map=m mapinterval=1000 timeout=5 2>err &
-	logged Write && kill -STOP "$pid" && wait $!
-	[[ $? = 69 ]] && ! grep -q ' +$' m && kill -9 "$pid" && serve b file dst && whole if=src of="$uri" map=m
+	logged Write && kill -STOP "$pid" && exited 69 &&
+	    ! grep -q ' +$' m && kill -9 "$pid" && serve b file dst && whole if=src of="$uri" map=m
 }
 it "calls nothing finished of a server that went silent, and goes on with map=" late_resumed
 

@@ -288,11 +288,8 @@ interfered()
 {
 	in_memory && "$blocks" make src 4M || return
 	with_faults "on=$PWD/src op=read at=3145728+ until=$PWD/go" "$pardd" if=src of=a of=b of=c thr=1 2>err &
-	until_true 20 grep -qs waits faults && "${@:3}" && : >go
-	wait $!
-	status=$?
-	[[ $status = "$1" ]] || fail "status $status" || return
-	same src a && same src c && verdicts a='complete, flushed' b="NOT complete: $2" c='complete, flushed'
+	until_true 20 grep -qs waits faults && "${@:3}" && : >go &&
+	    exited "$1" && same src a && same src c && verdicts a='complete, flushed' b="NOT complete: $2" c='complete, flushed'
 }
 it "drops one that is removed meanwhile" interfered 52 'b was removed or replaced during the copy: .*' rm b
 it "drops one that is truncated meanwhile" interfered 15 '.*it was truncated at byte 1000 during the copy' \
@@ -645,8 +642,7 @@ interrupted()
 	in_memory && "$blocks" make src 4M || return
 	"$pardd" if=src of=a of=b rate=100k bpt=128 json=j 2>err &
 	until_true 20 test -s a && kill -TERM $! || return
-	wait $!
-	[[ $? = 143 ]] && verdicts a='NOT complete: stopped by SIGTERM' b='NOT complete: stopped by SIGTERM' &&
+	exited 143 && verdicts a='NOT complete: stopped by SIGTERM' b='NOT complete: stopped by SIGTERM' &&
 	    ends_with 'NOT complete: stopped by SIGTERM: 2 targets' && jq -es -f "$schema" j >/dev/null
 }
 it "stops at a signal" interrupted

@@ -799,9 +799,8 @@ changed()
 	ext4_image e4 && "$blocks" make copy 32M &&
 	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=e4 of=copy used=only \
 		2>err >out & } && until_true 20 test -s faults || return
-	mounted e4 eval 'head -c 12M /dev/urandom >m/new' && touch go
-	wait $!
-	(($? == 102)) && told '^pardd: NOT complete: the file system .* has changed'
+	mounted e4 eval 'head -c 12M /dev/urandom >m/new' && touch go &&
+	    exited 102 && told '^pardd: NOT complete: the file system .* has changed'
 }
 # The same of the second of those on a disk.
 changed_second()
@@ -810,9 +809,8 @@ changed_second()
 	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=disk of=copy used=only \
 		2>err >out & } && until_true 20 test -s faults || return
 	mkdir -p m && undo umount "$PWD/m" && mount -o loop,offset=66M,sizelimit=64M disk m &&
-	    head -c 12M /dev/urandom >m/new && umount m && touch go
-	wait $!
-	(($? == 102)) && told '^pardd: NOT complete: partition 2 \(ext4.*\) of disk has changed'
+	    head -c 12M /dev/urandom >m/new && umount m && touch go &&
+	    exited 102 && told '^pardd: NOT complete: partition 2 \(ext4.*\) of disk has changed'
 }
 only plain
 it "tells which of several file systems has changed" changed_second

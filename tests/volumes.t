@@ -175,9 +175,8 @@ changed()
 	truncate -s 160M disk && group disk && "$blocks" make copy 160M &&
 	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=disk of=copy used=only \
 		2>err >out & } && until_true 20 test -s faults || return
-	on_pv disk && "$@" && off_pv disk && touch go
-	wait $!
-	(($? == 102)) && told '^pardd: NOT complete: .* of disk has changed'
+	on_pv disk && "$@" && off_pv disk && touch go &&
+	    exited 102 && told '^pardd: NOT complete: .* of disk has changed'
 }
 it "tells of a group that got another volume meanwhile" changed new_lv 4 more
 it "... of one that has only another tag" changed with_pv vgchange --addtag a vg0
