@@ -4,20 +4,33 @@
 . "$(dirname "$0")/lib.sh"
 needs can_nbd -- "no nbdkit with its filters, or built without libnbd"
 
-# serve NAME ARGS...: nbdkit, until the case has ended; its address is in $uri,
-# and in $pid its process
+# serve NAME ARGS...: nbdkit, until the case has ended; $uri is its address, and $pid
+# its process
 serve()
 {
 	local name=$1
 	shift
 	rm -f "$name.sock"
-	[[ ! -e plugin ]] || chmod +x plugin
 	nbdkit -f --exit-with-parent -U "$PWD/$name.sock" "$@" </dev/null >"$name.log" 2>&1 &
 	pid=$!
 	uri="nbd+unix:///?socket=$PWD/$name.sock"
 	until_true 20 listens "$PWD/$name.sock" || { cat "$name.log"; return 1; }
 }
-# ends: a source with data, zeros and holes, and a target of the same size with other
+# plugin ANSWERS: a disk of 1 MiB that forgets what is written to it, for `serve NAME sh
+# plugin`; ANSWERS come first, as in `case` of a shell
+plugin()
+{
+	cat >plugin <<-EOF && chmod +x plugin
+	case \$1 in
+	$1
+	get_size) echo 1048576 ;;
+	can_write | can_flush) ;;
+	pwrite) cat >/dev/null ;;
+	*) exit 2 ;;
+	esac
+	EOF
+}
+# pair BYTES: a source with data, zeros and holes, and a target of the same size with other
 # data, both behind servers with these arguments
 pair()
 {
@@ -338,16 +351,9 @@ it "reads all where the server does not tell of holes" no_extents
 # A hole that is not said to read as zeros is copied as data.
 unknown_hole()
 {
-	"$blocks" make img 1M && cat >plugin <<-'EOF' || return
-	case $1 in
-	get_size) echo 1048576 ;;
-	can_extents) exit 0 ;;
-	extents) echo "0 1M hole" ;;
-	pread) dd if=img iflag=skip_bytes,count_bytes skip=$4 count=$3 status=none ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	serve a -r sh plugin && copy 0 if="$uri" of=dst && complete && same img dst
+	"$blocks" make img 1M && plugin 'can_extents) ;; extents) echo "0 1M hole" ;;
+	    pread) dd if=img iflag=skip_bytes,count_bytes skip=$4 count=$3 status=none ;;' &&
+	    serve a -r sh plugin && copy 0 if="$uri" of=dst && complete && same img dst
 }
 it "reads holes that are not told to be zeros" unknown_hole
 to_holes()
@@ -429,18 +435,9 @@ it "... for many workers" one_only thr=8 bs=4096 bpt=9
 # takes at once: whoever waits for the answer must send the rest meanwhile.
 crossing()
 {
-	cat >plugin <<-'EOF' || return
-	case $1 in
-	thread_model) echo parallel ;;
-	get_size) echo 33554432 ;;
-	can_write | can_flush | flush) exit 0 ;;
-	pwrite)	cat >/dev/null
-		mkdir first 2>/dev/null || exec touch second
-		until [ -e second ]; do sleep 0.05; done ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	"$blocks" make src 32M && serve b sh plugin &&
+	plugin 'thread_model) echo parallel ;; get_size) echo 33554432 ;; flush) ;;
+	    pwrite) cat >/dev/null; mkdir first 2>/dev/null || exec touch second; until [ -e second ]; do sleep 0.05; done ;;' &&
+	    "$blocks" make src 32M && serve b sh plugin &&
 	    exits 0 with_faults "on=$PWD/src op=read at=16777216+512 until=$PWD/first" \
 	    timeout -s KILL 60 "$pardd" if=src of="$uri" engine=threads thr=2 bs=16M bpt=1 && complete
 }
@@ -450,33 +447,16 @@ only all
 # Each connection gets another size.
 second()
 {
-	cat >plugin <<-'EOF' || return
-	case $1 in
-	open) echo >>opened; wc -l <opened ;;
-	get_size) [ "$2" = 1 ] && echo 1048576 || echo 2097152 ;;
-	can_multi_conn) exit 0 ;;
-	pread) head -c $3 /dev/zero ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	: >opened && serve a -r sh plugin || return
-	copy 69 if="$uri" of=dst && says 'NOT complete: .*the server offers a disk of another size to a second connection$'
+	plugin 'open) echo >>opened; wc -l <opened ;; get_size) [ "$2" = 1 ] && echo 1048576 || echo 2097152 ;;
+	    can_multi_conn) ;; pread) head -c $3 /dev/zero ;;' && : >opened && serve a -r sh plugin &&
+	    copy 69 if="$uri" of=dst && says 'NOT complete: .*the server offers a disk of another size to a second connection$'
 }
 it "refuses a second connection that has another disk" second
 locked_later()
 {
-	cat >plugin <<-'EOF' || return
-	case $1 in
-	open) echo >>opened; wc -l <opened ;;
-	get_size) echo 1048576 ;;
-	can_write) [ "$2" = 1 ] || exit 3 ;;
-	can_multi_conn | can_flush | flush) exit 0 ;;
-	pwrite) cat >/dev/null ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	: >opened && "$blocks" make src 1M && serve b sh plugin || return
-	copy 69 if=src of="$uri" engine=threads thr=2 bs=64k bpt=1 &&
+	plugin 'open) echo >>opened; wc -l <opened ;; can_write) [ "$2" = 1 ] || exit 3 ;; can_multi_conn | flush) ;;' &&
+	    : >opened && "$blocks" make src 1M && serve b sh plugin &&
+	    copy 69 if=src of="$uri" engine=threads thr=2 bs=64k bpt=1 &&
 	    says 'NOT complete: .*the server offers the disk write-protected to a second connection$'
 }
 it "... or has it write-protected" locked_later
@@ -513,14 +493,7 @@ through()
 {
 	pair 3M && serve b --filter=log file dst logfile=log && whole if=src of="$uri" "$@" &&
 	    grep -q ' Write .*fua=1' log && ! grep -E ' (Write|Zero) .*fua=0' log &&
-	    cat >plugin <<-'EOF' && serve c sh plugin &&
-	case $1 in
-	get_size) echo 3145728 ;;
-	can_write) ;;
-	pwrite)	touch written ;;
-	*) exit 2 ;;
-	esac
-	EOF
+	    plugin 'get_size) echo 3145728 ;; can_flush) exit 3 ;; pwrite) touch written ;;' && serve c sh plugin &&
 	    refused 'the server has no FUA, which oflag=dsync, sync and fua need' if=src of="$uri" "$@" &&
 	    [[ ! -e written ]]
 }
@@ -595,16 +568,8 @@ it "refuses to write parts of them, and reads those" misfit
 # A server may say anything about itself.
 boundless()
 {
-	cat >plugin <<-'EOF' || return
-	case $1 in
-	get_size) echo 9223372036854775807 ;;
-	can_extents) exit 0 ;;
-	extents) echo "$4 1 zero"; echo "$(($4 + 1)) $3" ;;
-	pread) head -c $3 /dev/zero ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	chmod +x plugin && serve a -r sh plugin && copy 0 if="$uri" of=dst count=1000 && complete &&
+	plugin 'get_size) echo 9223372036854775807 ;; can_extents) ;; pread) head -c $3 /dev/zero ;;
+	    extents) echo "$4 1 zero"; echo "$(($4 + 1)) $3" ;;' && serve a -r sh plugin && copy 0 if="$uri" of=dst count=1000 && complete &&
 	    copy 0 if="$uri" of=dst2 bs=1 skip=9223372036854775000 count=807 && complete && size_is dst2 807 &&
 	    usage 'lies beyond the last byte' if="$uri" of=/dev/null bs=1 skip=9223372036854775000 count=808
 }
@@ -698,14 +663,14 @@ in_background()
 	    until_true 10 eval '! pgrep -f "$PWD/disk"'
 }
 it "ends what a command leaves in the background" in_background
-# shuffled: of each read it sends first the even blocks, then the odd ones
+# shuffled: of each read it sends first the odd blocks, then the even ones
 shuffled()
 {
 	local request cookie off len at first
 	greet
 	while request=$(head -c 28 | od -An -v -tx1 | tr -d ' \n') && [[ $request ]]; do
 		cookie=$((16#${request:16:16})) off=$((16#${request:32:16})) len=$((16#${request:48:8}))
-		for first in 0 512; do
+		for first in 512 0; do
 			for ((at = off + first; at < off + len; at += 1024)); do
 				big 0x668e33ef 4; big 0 2; big 1 2; big "$cookie" 8; big 520 4
 				big "$at" 8
@@ -727,13 +692,6 @@ in_any_order()
 		copy 0 if='[ bash server ]' of=dst bs=512 count=64 engine=$engine && complete &&
 		    same src dst || return
 	done
-}
-it "takes a read whose parts come in another order" in_any_order
-in_any_order()
-{
-	serves_parts 1024 0 512
-	exits 0 "$pardd" if='[ bash server ]' of=dst bs=512 count=3 thr=1 && complete &&
-	    [[ $(tr -s 012 <dst) = 012 && $(stat -c %s dst) = 1536 ]]
 }
 it "takes the parts of a read in any order" in_any_order
 
@@ -766,17 +724,9 @@ it "... to one who does not wait for its answers" talkative qd=1 engine=async
 # bad_server: 1 MiB, of which 512 bytes at 409600 cannot be read
 bad_server()
 {
-	"$blocks" make img 1M && cat >plugin <<-'EOF' && serve a -r "$@"
-	case $1 in
-	get_size) echo 1048576 ;;
-	pread)	if [ $(($4 + $3)) -gt 409600 ] && [ $4 -lt 410112 ]; then
-			echo "EIO bad" >&2
-			exit 1
-		fi
-		dd if=img iflag=skip_bytes,count_bytes skip=$4 count=$3 status=none ;;
-	*) exit 2 ;;
-	esac
-	EOF
+	"$blocks" make img 1M && plugin 'pread)
+		[ $(($4 + $3)) -le 409600 ] || [ $4 -ge 410112 ] || { echo "EIO bad" >&2; exit 1; }
+		dd if=img iflag=skip_bytes,count_bytes skip=$4 count=$3 status=none ;;' && serve a -r "$@"
 }
 bad()
 {
@@ -827,31 +777,13 @@ unflushed()
 }
 no_flush()
 {
-	cat >plugin <<-'EOF'
-	case $1 in
-	get_size) echo 1048576 ;;
-	can_write) exit 0 ;;
-	can_flush) exit 3 ;;
-	pread) dd if=dst iflag=skip_bytes,count_bytes skip=$4 count=$3 status=none ;;
-	pwrite) dd of=dst oflag=seek_bytes seek=$4 conv=notrunc status=none ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	unflushed sh plugin
+	plugin 'can_flush) exit 3 ;; pread) dd if=dst iflag=skip_bytes,count_bytes skip=$4 count=$3 status=none ;;
+	    pwrite) dd of=dst oflag=seek_bytes seek=$4 conv=notrunc status=none ;;' && unflushed sh plugin
 }
 it "is not complete where the server has no flush, unless sync=0" no_flush
 flush_fails()
 {
-	cat >plugin <<-'EOF'
-	case $1 in
-	get_size) echo 1048576 ;;
-	can_write | can_flush) exit 0 ;;
-	pwrite) cat >/dev/null ;;
-	flush) echo "EIO no" >&2; exit 1 ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	"$blocks" make src 1M && serve b sh plugin && copy 103 if=src of="$uri" && says 'NOT complete: .*flushing: Input/output error'
+	plugin 'flush) echo "EIO no" >&2; exit 1 ;;' && "$blocks" make src 1M && serve b sh plugin && copy 103 if=src of="$uri" && says 'NOT complete: .*flushing: Input/output error'
 }
 it "is not complete where the flush fails" flush_fails
 flushes()
@@ -884,16 +816,7 @@ it "... while it makes zeros" dies_zeroing
 it "... for many workers" dies_zeroing oflag=sparse count=16384
 dies_flushing()
 {
-	cat >plugin <<-'EOF'
-	case $1 in
-	get_size) echo 1048576 ;;
-	can_write | can_flush) exit 0 ;;
-	pwrite) cat >/dev/null ;;
-	flush) echo >flushing; exec sleep 20 ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	"$blocks" make src 1M && serve b sh plugin || return
+	plugin 'flush) echo >flushing; exec sleep 20 ;;' && "$blocks" make src 1M && serve b sh plugin || return
 	timeout -s KILL 60 "$pardd" if=src of="$uri" 2>err &
 	until_true 20 test -e flushing && kill -9 "$pid" && exited 103 &&
 	    says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
@@ -990,16 +913,7 @@ stuck_zeros()
 [[ $VARIANT != plain ]] || it "... for zeros" stuck_zeros
 stuck_flush()
 {
-	cat >plugin <<-'EOF'
-	case $1 in
-	get_size) echo 1048576 ;;
-	can_write | can_flush) exit 0 ;;
-	pwrite) cat >/dev/null ;;
-	flush) exec sleep 40 ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	"$blocks" make src 1M && serve b sh plugin && stuck 103 if=src of="$uri" timeout=15
+	plugin 'flush) exec sleep 40 ;;' && "$blocks" make src 1M && serve b sh plugin && stuck 103 if=src of="$uri" timeout=15
 }
 [[ $VARIANT != plain ]] || it "... for the flush" stuck_flush
 stuck_extents()
@@ -1026,16 +940,7 @@ it "calls nothing finished of a server that went silent, and goes on with map=" 
 # A stopped command is continued, so that it can end.
 stopped_command()
 {
-	cat >plugin <<-'EOF'
-	case $1 in
-	get_size) echo 1048576 ;;
-	can_write | can_flush) exit 0 ;;
-	pwrite) echo >>log " Write offset=$4"; cat >/dev/null ;;
-	unload) echo >unloaded ;;
-	*) exit 2 ;;
-	esac
-	EOF
-	chmod +x plugin && : >log && "$blocks" make src 1M || return
+	plugin 'pwrite) echo >>log " Write offset=$4"; cat >/dev/null ;; unload) echo >unloaded ;;' && : >log && "$blocks" make src 1M || return
 	timeout -s KILL 60 "$pardd" if=src of='[ nbdkit -s -P kit.pid sh plugin ]' bs=4k bpt=1 timeout=5 2>err &
 	logged Write && kill -STOP "$(<kit.pid)" && wait $!
 	status=$?
