@@ -30,8 +30,7 @@ plugin()
 	esac
 	EOF
 }
-# pair BYTES: a source with data, zeros and holes, and a target of the same size with other
-# data, both behind servers with these arguments
+# pair BYTES: src has data, zeros and holes; dst has other data
 pair()
 {
 	"$blocks" make src "$1" && "$blocks" make dst "$1" 9
@@ -64,7 +63,7 @@ untold()
 {
 	! grep -rse "$1" --exclude=serve .
 }
-# The server gets the address as it was given, and its last message has it.
+# The server gets the address as it was given, and repeats it in its last message.
 secret()
 {
 	local in='[ ./serve http://me:s3cret@host/ ]'
@@ -96,7 +95,7 @@ no_server()
 	    untold s3cret && copy 52 if='[ a://me:s3cret@host ]' of=dst json=j &&
 	    one_line 'starting a://me:\*\*\*\*\*\*@host' && untold s3cret
 }
-it "... nor that of one that cannot be" no_server
+it "... nor that of one that cannot be reached" no_server
 
 # ---------------------------------------------------------------- two names
 
@@ -190,7 +189,7 @@ no_overlap()
 	"$blocks" make disk 1M && cp disk src && serve a memory 1M && copy 0 if=src of="$uri" &&
 	    nbdkit -f -U - file disk --run "'$pardd' if=\$uri of=copied" 2>err && same disk copied
 }
-it "does not mind what others have open, or for other ends" no_overlap
+it "does not mind files that servers have open and that are not copied" no_overlap
 only all
 
 # ------------------------------------------------------------------ copying
@@ -265,7 +264,7 @@ failing()
 {
 	copy "$1" if="$2" of=dst && one_line "$3" && [[ ! -e dst ]]
 }
-it "tells how it ended, and what it said last" failing 15 \
+it "tells how a command ended, and what it said last" failing 15 \
     '[ sh -c "echo first >&2; echo no such disk >&2; exit 3" ]' 'status 3: no such disk$'
 # If the parent ignores SIGCHLD, so would pardd.
 childless()
@@ -274,9 +273,9 @@ childless()
 	    one_line 'status 3: no such disk$'
 }
 it "... with SIGCHLD ignored by our parent, too" childless
-it "tells that it was killed" failing 15 "[ sh -c 'kill -9 \$\$' ]" 'killed by signal 9$'
+it "tells that a command was killed" failing 15 "[ sh -c 'kill -9 \$\$' ]" 'killed by signal 9$'
 it "tells of a command that is not there" failing 52 '[ no-such-server -s ]' 'starting no-such-server'
-it "prints nothing raw that it said" failing 15 \
+it "escapes what a command said" failing 15 \
     "[ sh -c 'printf \"a\\033[2Jb\" >&2; exit 1' ]" 'a\\x1[Bb]\[2Jb$'
 no_words()
 {
@@ -293,7 +292,7 @@ last_words()
 		    one_line 'its command ended with status 3: 0{159}7$' || return
 	done
 }
-it "tells the end of the last line of a command" last_words
+it "shows the end of a last line that is too long" last_words
 # What the command has started ends with the run, before pardd does.
 gone()
 {
@@ -306,7 +305,7 @@ mute()
 	copy 15 if="[ sh -c 'echo \$\$ >pid; exec sleep 1000' ]" of=dst timeout=1 &&
 	    [[ ! -s pid || ! -e /proc/$(<pid) ]]
 }
-it "... nor a command that is none" mute
+it "... nor a command that is no server" mute
 
 # A terminal sends its signal to the whole job, but the server must go on.
 interrupted()
@@ -320,7 +319,7 @@ interrupted()
 	    whole if=src of='[ nbdkit -s file dst ]' map=m
 }
 only all
-it "keeps a command's server until all is flushed, whom a terminal interrupts" interrupted
+it "keeps its command running until all is flushed, after Ctrl-C" interrupted
 
 # ------------------------------------------------------------ holes and zeros
 
@@ -409,7 +408,7 @@ plain_only()
 {
 	serve a -r null 1M && copy 15 if="nbds${uri#nbd}" of=dst && one_line 'connecting: ' && [[ ! -e dst ]]
 }
-it "does without no encryption that it was asked for" plain_only
+it "does not connect without the encryption that was asked for" plain_only
 encrypted()
 {
 	local tls
@@ -420,7 +419,7 @@ encrypted()
 	    ! grep -r 0123456789abcdef out err j && copy 15 if=src of="$uri" && one_line 'requires TLS'
 }
 if nbdkit --dump-config | grep -q '^tls=yes'; then
-	it "encrypts where it is told to, and tells no key" encrypted
+	it "encrypts if told to, and prints no key" encrypted
 fi
 one_only()
 {
@@ -442,7 +441,7 @@ crossing()
 	    timeout -s KILL 60 "$pardd" if=src of="$uri" engine=threads thr=2 bs=16M bpt=1 && complete
 }
 only plain
-it "sends on that one while it waits for an answer" crossing
+it "goes on sending on a single connection while it waits for an answer" crossing
 only all
 # Each connection gets another size.
 second()
@@ -451,7 +450,7 @@ second()
 	    can_multi_conn) ;; pread) head -c $3 /dev/zero ;;' && : >opened && serve a -r sh plugin &&
 	    copy 69 if="$uri" of=dst && says 'NOT complete: .*the server offers a disk of another size to a second connection$'
 }
-it "refuses a second connection that has another disk" second
+it "refuses a second connection that offers another disk" second
 locked_later()
 {
 	plugin 'open) echo >>opened; wc -l <opened ;; can_write) [ "$2" = 1 ] || exit 3 ;; can_multi_conn | flush) ;;' &&
@@ -459,7 +458,7 @@ locked_later()
 	    copy 69 if=src of="$uri" engine=threads thr=2 bs=64k bpt=1 &&
 	    says 'NOT complete: .*the server offers the disk write-protected to a second connection$'
 }
-it "... or has it write-protected" locked_later
+it "... or offers it write-protected" locked_later
 all_told()
 {
 	pair 4M && serve b --filter=delay --filter=log file dst logfile=log wdelay=30ms &&
@@ -509,7 +508,7 @@ left_alone()
 	    copy 15 if='[ bash server ]' of=dst timeout=2 && ! kill -0 "$(<its)" 2>/dev/null
 }
 only plain
-it "ends a command that did not answer" left_alone
+it "ends a command that does not answer" left_alone
 only all
 # The confined process may not read the files in which names are looked up.
 by_name()
@@ -535,7 +534,7 @@ misused()
 	    usage 'for files' if=/dev/null of='[ nbdkit -s null 1M ]' oflag=append
 }
 only plain asan
-it "says which words are none for it" misused
+it "says which flags are not for NBD" misused
 tells()
 {
 	pair 1M && serve b file dst && exits 0 "$pardd" -dv if=src of="$uri" && grep -q '^target_kind=NBD export$' out &&
@@ -553,7 +552,7 @@ policy()
 	    blocksize-maximum=64k blocksize-error-policy=error && whole if=src of="$uri" "${@:2}" &&
 	    copy 0 if="$uri" of=new "${@:2}" && same src new
 }
-it "keeps to the blocks and requests that a server takes" policy 4096
+it "keeps to the block and request sizes that a server takes" policy 4096
 it "... one request at a time" policy 4096 thr=2 engine=threads bs=4096 bpt=100
 it "... also of 64 KiB" policy 64k
 misfit()
@@ -563,7 +562,7 @@ misfit()
 	    copy 0 if="$uri" of=new bs=4k iflag=skip_bytes,count_bytes skip=1000 count=5000 &&
 	    holds new 0 1000 5000 9
 }
-it "refuses to write parts of them, and reads those" misfit
+it "refuses to write parts of such blocks, but reads them" misfit
 
 # A server may say anything about itself.
 boundless()
@@ -573,7 +572,7 @@ boundless()
 	    copy 0 if="$uri" of=dst2 bs=1 skip=9223372036854775000 count=807 && complete && size_is dst2 807 &&
 	    usage 'lies beyond the last byte' if="$uri" of=/dev/null bs=1 skip=9223372036854775000 count=808
 }
-it "holds what a server says to what can be" boundless
+it "copies from a server that offers 8 EiB, in extents of a byte" boundless
 
 # parts OFFSET...: a server of 64 KiB that calls each read done and sends of it
 # the 512 bytes at these offsets only, filled with the number of their block
@@ -633,10 +632,10 @@ part()
 	done
 	exits 15 "$pardd" if='[ bash server ]' of=dst bs=512 count=2 map=m && ! grep -q '+$' m
 }
-it "takes no read for done of which the server sent nothing" part
-it "... or a part" part 0
+it "does not take a read for done if the server sent nothing" part
+it "... or only a part" part 0
 it "... or a part twice" part 0 0
-it "... or a part twice, and all" part 0 0 512
+it "... or all of it, and a part twice" part 0 0 512
 # served_alone COMMAND: an end that is written and read, of which nothing stays
 served_alone()
 {
@@ -716,8 +715,8 @@ talkative()
 	exits 69 "$pardd" if='[ bash server ]' of=dst bs=512 bpt=1 "$@" &&
 	    says 'NOT complete: .*its command ended with status 7: 0+7: no paper$'
 }
-it "tells what a command said last that had said a lot" talkative thr=1 engine=threads
-it "... to one who does not wait for its answers" talkative qd=1 engine=async
+it "tells what a command said last, after it has said a lot" talkative thr=1 engine=threads
+it "... with asynchronous requests" talkative qd=1 engine=async
 
 # -------------------------------------------------------------------- errors
 
@@ -743,7 +742,7 @@ bad_large()
 	bad_server --filter=blocksize-policy sh plugin blocksize-minimum=4096 && copy 100 if="$uri" of=dst coe=1 &&
 	    says '1 unreadable block in 1 range' && holds dst 0 0 409600 && holds dst 413696 413696 600000
 }
-it "... or the smallest block that it takes" bad_large
+it "... or the smallest block that the server takes" bad_large
 # The disk of the server fails in mid copy: no read succeeds any more.
 bad_altogether()
 {
@@ -767,7 +766,7 @@ retried()
 	pair 8M && serve a -r --filter=error file src error-pread=EIO error-pread-rate=20% && a=$uri && serve b file dst &&
 	    whole if="$a" of="$uri" bs=64k bpt=1 retries=50
 }
-it "reads what fails now and then by retries=" retried
+it "reads what fails now and then, with retries=" retried
 unflushed()
 {
 	pair 1M && serve b --filter=log "$@" logfile=log && copy 103 if=src of="$uri" &&
@@ -783,7 +782,8 @@ no_flush()
 it "is not complete where the server has no flush, unless sync=0" no_flush
 flush_fails()
 {
-	plugin 'flush) echo "EIO no" >&2; exit 1 ;;' && "$blocks" make src 1M && serve b sh plugin && copy 103 if=src of="$uri" && says 'NOT complete: .*flushing: Input/output error'
+	plugin 'flush) echo "EIO no" >&2; exit 1 ;;' && "$blocks" make src 1M && serve b sh plugin &&
+	    copy 103 if=src of="$uri" && says 'NOT complete: .*flushing: Input/output error'
 }
 it "is not complete where the flush fails" flush_fails
 flushes()
@@ -927,7 +927,7 @@ patient()
 {
 	pair 64k && serve b --filter=delay file dst wdelay=3 && whole if=src of="$uri"
 }
-it "waits for as long as it takes without timeout=" patient
+it "waits as long as it takes, without timeout=" patient
 late_resumed()
 {
 	pair 8M && serve b --filter=delay --filter=log file dst wdelay=300ms logfile=log || return
@@ -946,7 +946,7 @@ stopped_command()
 	status=$?
 	[[ $status = 69 && -e unloaded ]] && says 'NOT complete: .*no answer within 5 seconds'
 }
-[[ $VARIANT != plain ]] || it "has a command that was stopped go on, to end" stopped_command
+[[ $VARIANT != plain ]] || it "continues a stopped command, so that it can end" stopped_command
 
 # ----------------------------------------------------- the rest of the operands
 
@@ -1019,11 +1019,11 @@ if command -v qemu-nbd >/dev/null; then
 	it "reads only what a bitmap calls dirty" reads_little
 	it "... and verifies the rest, too" increment verify=1
 	it "... and tells how much that is before it begins" page
-	it "mends what a target that was written to has elsewhere" deceived 1
+	it "repairs what else was changed in the target" deceived 1
 	it "... by the source itself" deceived source
-	it "takes nothing but the older copy for a target" no_older
-	it "refuses a bitmap that does not go back to it" later_bitmap
-	it "... or is not there, or has nothing to go back to" no_bitmap
+	it "accepts only the older copy as a target" no_older
+	it "refuses a bitmap that was begun after that copy" later_bitmap
+	it "... or one that is not there, or without base=" no_bitmap
 else
 	skip "no qemu-nbd" "reads only what a bitmap calls dirty"
 fi
