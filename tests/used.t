@@ -5,8 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 needs can_loop 'command -v mke2fs sfdisk jq' -- "no loop devices, or no mke2fs, sfdisk, jq"
 
-# fill: a mounted file system (m) gets files, some of which are removed again; the disk
-# still has what was in these
+# fill: write files to the file system at m and remove some, whose bytes stay on the disk
 fill()
 {
 	local i
@@ -20,8 +19,8 @@ sums()
 {
 	(cd m && find . -type f ! -path './lost+found/*' -exec sha256sum {} + | sort -k2)
 }
-# mounted IMAGE COMMAND...: with the image mounted at m.  In another mount namespace that
-# was made meanwhile it stays mounted until that ends.
+# mounted IMAGE COMMAND...: with the image mounted at m.  A mount namespace that somebody
+# makes meanwhile keeps the loop device until it ends.
 mounted()
 {
 	local image=$1
@@ -103,9 +102,9 @@ punched_by_rescue()
 	cmp -n $((off + 1048576)) part was && cmp -i $((off + len)) part was &&
 	    cmp -i $((off + 1048576)) -n $((len - 1048576)) part /dev/zero
 }
-it "... in a rescue, too, but for what is finished or not in its domain" punched_by_rescue
+it "... in a rescue, too, except what is finished or outside its domain" punched_by_rescue
 
-# What is there already is read there, also of a structure that begins with it.
+# What the target has already is read there, even if it is the beginning of a structure.
 known_in_part()
 {
 	ext4_image e4 && head -c 1536 e4 >copy && truncate -s 32M copy &&
@@ -114,7 +113,7 @@ known_in_part()
 }
 it "knows a file system whose superblock was copied in part" known_in_part
 
-# What is left out takes no room, of a disk that is larger than all that there is.
+# A disk that is larger than the file system of its copy: what is left out takes no room.
 small_target()
 {
 	ext4_image e4 && loop e4 && mkdir mnt && mount -t tmpfs -o size=20M none mnt && undo umount -l "$PWD/mnt" &&
@@ -167,7 +166,7 @@ both()
 }
 it "... which is verified as well" both
 
-# Several targets: each becomes what it would alone, and has its own verdict.
+# Each of several targets becomes what it would alone, and has its own verdict.
 class()
 {
 	local one
@@ -194,14 +193,14 @@ mixture()
 	    exits 0 "$pardd" if=e4 of="$dev" of=new used=only oflag=sparse hash=sha256 verify=1 &&
 	    same disk new && says "^$(sha256sum <disk | cut -d ' ' -f 1) "
 }
-it "wants to know what to make of a file and a device at once" mixture
+it "asks for oflag=sparse if one target is a file and another a device" mixture
 one_flows()
 {
 	ext4_image e4 && "$blocks" make disk 32M && loop disk || return
 	"$pardd" if=e4 of="$dev" of=- used=only 2>err | cat >out
 	[[ ${PIPESTATUS[0]} = 1 && ! -s out ]] && one_line 'standard output is written in order'
 }
-it "leaves nothing out where one of them is a pipe" one_flows
+it "refuses used=only if one of several targets is a pipe" one_flows
 
 # The block map of an image has what is used, and nothing else is needed.
 block_map()
@@ -225,7 +224,7 @@ digests()
 	    usage 'as it was where they are free' if=e4 of="$dev" used=only \
 		expect=sha256:"$(printf '%064d' 0)" && holds disk 0 0 32M
 }
-it "digests what the target reads as, or says that it cannot" digests
+it "digests what the target then reads as, or says that it cannot" digests
 
 # verified WORD: what is left out differs, and that is not told
 verified()
@@ -301,7 +300,7 @@ cloned()
 	    (.file_systems | map([.partition, .type, .treated])) == [[1, "ext4", "used"],
 	    [2, "ext4", "used"], [3, "swap", "used"], [4, null, "whole"]]' json >/dev/null
 }
-it "clones a disk with a GPT: all between partitions, and what they use" cloned gpt
+it "clones a disk with a GPT: all that is between partitions, and what they use" cloned gpt
 it "... with an MBR" cloned dos
 # With 18 partitions nothing is known to be free.
 many_whole()
@@ -336,7 +335,7 @@ cut()
 	    says 'partition 2 \(ext4.*\): only a part of it is copied: copied whole$' &&
 	    told "$without" && cmp -i 66M -n 34M disk copy && part copy 1 64 before1
 }
-it "copies a file system whole of which only a part is to be copied" cut
+it "copies a file system whole if only a part of it is to be copied" cut
 
 # ------------------------------------------------------------- maps and rescue
 
@@ -357,7 +356,7 @@ beside()
 	    exits 0 "$pardd" if=disk ipart=1 usedmap=three && grep -q '^0x00000000  0x00100000  ?$' three &&
 	    refused 'is used for something else' if=disk of=copy usedmap=copy
 }
-it "... beside a copy, which is of everything" beside
+it "... beside a copy, which is of everything all the same" beside
 
 # The free blocks are bad, but they are never read.
 spared()
@@ -372,7 +371,7 @@ spared()
 	exits 0 "$pardd" if=e4 of=copy used=only map=map && told "$without" &&
 	    says 'already copied .map.$' && exits 0 "$pardd" if=e4 of=copy map=map && same e4 copy
 }
-it "never reads in a rescue what is free, which a later run may do" spared
+it "never reads in a rescue what is free; a later run may" spared
 
 # in_order MAP FROM: of what was written, in the file faults, all that the map has
 # as used comes before all that is free; from the FROMth write on
@@ -415,7 +414,7 @@ first_with_errors()
 	    "$pardd" if=disk of=copy map=map used="$1" bs=512 thr="$2" && in_order used.map "$3"
 }
 only plain asan
-it "... also where there are errors in that" first_with_errors first 1 1
+it "... also where what is used has errors" first_with_errors first 1 1
 it "... by many threads, and with what file systems need before it" first_with_errors meta 4 1
 # What the file systems need is there before any file; a run that was stopped
 # then asks the target for the order, and not the disk.
@@ -467,15 +466,15 @@ spoilt()
 	    told '^pardd: complete, flushed$'
 }
 only plain asan
-it "... and loses nothing of a damaged one" eval 'spoilt meta && rm map && spoilt first'
-it "takes an order of reading with map= only" usage 'need map=' if=a of=b used=meta
+it "... and loses nothing of a damaged file system" eval 'spoilt meta && rm map && spoilt first'
+it "takes used=meta only with map=" usage 'need map=' if=a of=b used=meta
 unswept()
 {
 	disk disk gpt && exits 100 with_faults "on=$PWD/disk op=read at=2097152+8388608 fail=EIO" \
 	    "$pardd" if=disk of=copy map=map used=first rescue=nosweep,noscrape &&
 	    exits 0 "$pardd" if=disk of=copy map=map used=first retries=1 && same disk copy
 }
-it "... also with rescue=nosweep" unswept
+it "finishes with used=first what rescue=nosweep has left" unswept
 
 # lost OFFSET RANGES: with these bytes of the disk unreadable
 lost()
@@ -484,8 +483,8 @@ lost()
 	    used=only coe=1 2>err
 	[[ $? = 100 ]] && says 'copied whole$'
 }
-it "copies a file system whole of which the superblock cannot be read" lost 1024+512
-it "... or the groups" lost 4096+512
+it "copies a file system whole if its superblock cannot be read" lost 1024+512
+it "... or its groups" lost 4096+512
 
 # -------------------------------------------------- what cannot be trusted
 
@@ -515,7 +514,7 @@ mounted_source()
 	    exits 0 "$pardd" if="$dev" of=copy used=only && says 'copied whole$' &&
 	    told '^pardd: complete, flushed$' && size_is copy 33554432
 }
-it "copies one whole that is mounted read-write" mounted_source
+it "copies a file system whole that is mounted read-write" mounted_source
 read_only()
 {
 	ext4_image e4 && loop e4 && mkdir -p m && undo umount "$PWD/m" && mount -o ro "$dev" m &&
@@ -539,14 +538,14 @@ upon_it()
 	local one
 	ext4_image e4 && loop e4 && one=$dev && loop "$one" --offset 1M && whole "${dev#/dev/} lies on it" "$one"
 }
-it "... or one upon it" upon_it
+it "... or that has another loop device on it" upon_it
 upon_disk()
 {
 	local one two
 	disk disk gpt && loop disk && one=$dev && loop "$one" --offset 1M --sizelimit 64M && two=${dev#/dev/} &&
 	    whole "partition 1 .*$two lies on it" "$one" && says "partition 2 .*$two lies on it"
 }
-it "... or upon the disk that the file system is on" upon_disk
+it "... or whose disk has one on it" upon_disk
 locked()
 {
 	ext4_image e4 && exits 0 "$tools/hold" range e4 "$pardd" if=e4 of=copy used=only &&
@@ -559,14 +558,14 @@ shown()
 	ext4_image e4 && loop e4 -r && mkdir m && undo umount "$PWD/m" && mount -o ro "$dev" m && blockdev --setrw "$dev" &&
 	    exits 0 "$pardd" if=e4 of=copy used=only && told "$without" && sound copy && loop e4 && whole 'uses e4'
 }
-it "looks into an image that a read-only loop device shows" shown
+it "looks into an image that is attached and mounted read-only" shown
 shown_beside()
 {
 	local one
 	ext4_image e4 && loop e4 && one=$dev && loop e4 -r && loop "$one" -r --offset 1M &&
 	    exits 0 "$pardd" if="$one" of=copy used=only && told "$without" && sound copy
 }
-it "... or one beside, and upon, the loop device that is the source" shown_beside
+it "... or has read-only loop devices beside and on the source" shown_beside
 # Two signatures, of which one is from before; or a member of a RAID that keeps
 # its own at the end: who knows which.
 twice()
@@ -635,36 +634,39 @@ behind_it()
 }
 it "copies a file system whole with a hash tree behind it" behind_it verity 1048576 'something is behind it.*'
 it "... or a footer of Android" behind_it AVBf 64 '.*Android Verified Boot.'
+# with_verity TABLE: such a disk, with a hash tree in partition 4
+with_verity()
+{
+	disk disk "$1" && printf 'verity\0\0\1\0\0\0\1\0\0\0' | dd of=disk bs=1M seek=162 conv=notrunc status=none
+}
 hash_beside()
 {
-	disk disk "$1" && printf 'verity\0\0\1\0\0\0\1\0\0\0' | dd of=disk bs=1M seek=162 conv=notrunc status=none &&
-	    exits 0 "$pardd" if=disk of=copy used=only && same disk copy && says 'partition 1: partition 4 .*dm-verity.*copied whole$'
+	with_verity gpt && exits 0 "$pardd" if=disk of=copy used=only && same disk copy &&
+	    says 'partition 1: partition 4 .*dm-verity.*copied whole$'
 }
-it "... or one in another partition" hash_beside gpt
-# Also of a copy of one partition alone.
+it "... or one in another partition" hash_beside
 hash_beside_one()
 {
-	disk disk gpt && printf 'verity\0\0\1\0\0\0\1\0\0\0' | dd of=disk bs=1M seek=162 conv=notrunc status=none &&
-	    exits 0 "$pardd" if=disk ipart=1 of=copy used=only && says 'partition 1: partition 4 .*dm-verity.*copied whole$' &&
+	with_verity gpt && exits 0 "$pardd" if=disk ipart=1 of=copy used=only &&
+	    says 'partition 1: partition 4 .*dm-verity.*copied whole$' &&
 	    dd if=disk bs=1M skip=1 count=64 of=one status=none && same one copy
 }
-it "... though only the one is copied" hash_beside_one
-# Or by its own node.
+it "... also where only the file system's partition is copied" hash_beside_one
+# node N START COUNT: the partition of $dev has a node, until the case has ended
+node()
+{
+	"$tools/part" del "$dev" "$1" 2>/dev/null
+	undo "$tools/part" del "$dev" "$1"
+	"$tools/part" add "$dev" "$@" && until_true 20 test -b "${dev}p$1"
+}
 hash_beside_node()
 {
-	local d n
-	disk disk gpt && printf 'verity\0\0\1\0\0\0\1\0\0\0' | dd of=disk bs=1M seek=162 conv=notrunc status=none && loop disk || return
-	d=$dev
-	for n in 1 4; do
-		"$tools/part" del "$d" $n 2>/dev/null
-		undo "$tools/part" del "$d" $n
-	done
-	"$tools/part" add "$d" 1 2048 $((64 * 2048)) && until_true 20 test -b "${d}p1" &&
-	    exits 0 "$pardd" if="${d}p1" of=one used=only && told "$without" &&
-	    "$tools/part" add "$d" 4 $((162 * 2048)) 2048 && until_true 20 test -b "${d}p4" &&
-	    exits 0 "$pardd" if="${d}p1" of=one used=only && says "${d#/dev/}p4 may have digests .*copied whole\$" && cmp -n 64M one "${d}p1"
+	with_verity gpt && loop disk && node 1 2048 $((64 * 2048)) &&
+	    exits 0 "$pardd" if="${dev}p1" of=one used=only && told "$without" && node 4 $((162 * 2048)) 2048 &&
+	    exits 0 "$pardd" if="${dev}p1" of=one used=only &&
+	    says "${dev#/dev/}p4 may have digests .*copied whole\$" && cmp -n 64M one "${dev}p1"
 }
-it "... by its own node" hash_beside_node
+it "... by its device node" hash_beside_node
 # behind SIZE BYTES MKFS...: something right behind its last sector
 behind()
 {
@@ -691,19 +693,11 @@ it "... with a GPT" dynamic_disk gpt AF9B60A0-1431-4F62-BC68-3311714A69AD
 # dynamic_node KIND BYTE: what Windows writes is there, and the source is a partition by its node
 dynamic_node()
 {
-	local d n
-	disk disk "$1" && loop disk || return
-	d=$dev
-	for n in 1 4; do
-		"$tools/part" del "$d" $n 2>/dev/null
-		undo "$tools/part" del "$d" $n
-	done
-	"$tools/part" add "$d" 1 2048 $((64 * 2048)) && "$tools/part" add "$d" 4 $((162 * 2048)) $((8 * 2048)) &&
-	    until_true 20 test -b "${d}p1" && until_true 20 test -b "${d}p4" &&
-	    exits 0 "$pardd" if="${d}p1" of=one used=only && told "$without" || return
-	printf PRIVHEAD | dd of=disk bs=1 seek="$2" conv=notrunc status=none && blockdev --flushbufs "$d" &&
-	    exits 0 "$pardd" if="${d}p1" of=one used=only && says 'it is on a Windows dynamic disk.*copied whole$' &&
-	    cmp -n 64M one "${d}p1"
+	disk disk "$1" && loop disk && node 1 2048 $((64 * 2048)) && node 4 $((162 * 2048)) $((8 * 2048)) &&
+	    exits 0 "$pardd" if="${dev}p1" of=one used=only && told "$without" || return
+	printf PRIVHEAD | dd of=disk bs=1 seek="$2" conv=notrunc status=none && blockdev --flushbufs "$dev" &&
+	    exits 0 "$pardd" if="${dev}p1" of=one used=only && says 'it is on a Windows dynamic disk.*copied whole$' &&
+	    cmp -n 64M one "${dev}p1"
 }
 it "... or a partition of one by its node" dynamic_node dos 3072
 it "... with a GPT, too" dynamic_node gpt $((170 * 1048576 - 512))
@@ -716,7 +710,7 @@ overlapping()
 	    says 'partition 3: partition 1 lies on the same bytes: copied whole$' &&
 	    part copy 66 64 before2 && cmp -n 65M disk copy
 }
-it "copies partitions whole that lie on the same bytes" overlapping
+it "copies partitions whole that overlap" overlapping
 # The MBR's own is the first of the GPT, and then one across it.
 hybrid()
 {
@@ -819,13 +813,13 @@ it "does not end 0 when what was free is used at the end" changed
 
 # ------------------------------------------------------------------- refusals
 
-it "takes one word" usage 'used=' if=a of=b used=most
-it "is not for a pipe" usage 'is not one' if=- of=b used=only
+it "refuses a word that used= does not know" usage 'used=' if=a of=b used=most
+it "refuses a pipe as the source" usage 'is not one' if=- of=b used=only
 to_pipe()
 {
 	ext4_image e4 && { "$pardd" if=e4 of=- used=only 2>err; echo $? >how; } | cat >out
 	[[ $(<how) = 1 && ! -s out ]] && says 'is written in order$'
 }
-it "leaves nothing out of a pipe" to_pipe
-it "does not share blocks" usage 'reflink=always' if=a of=b used=only reflink=always
-it "does not write a manifest of ranges" usage manifest= if=a of=b used=only manifest=m
+it "refuses a pipe as the target" to_pipe
+it "refuses reflink=always" usage 'reflink=always' if=a of=b used=only reflink=always
+it "refuses manifest=" usage manifest= if=a of=b used=only manifest=m
