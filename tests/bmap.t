@@ -29,17 +29,13 @@ as_mapped()
 	done
 	cmp -n "$size" want "$1"
 }
-told()
-{
-	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
-}
 all='^pardd: complete, flushed, all as in map: 3\.1 of 4\.9 MB$'
 
 # copied VERSION ALGORITHM OPERANDS...
 copied()
 {
 	image image && made "$1" "$2" image && "$blocks" make dst 5M 9 &&
-	    exits 0 "$pardd" if=image of=dst bmap=map "${@:3}" && told "$all" &&
+	    exits 0 "$pardd" if=image of=dst bmap=map "${@:3}" && last_says "$all" &&
 	    as_mapped dst image
 }
 it "copies what is mapped, and makes zeros of the rest" copied 2.0 sha256
@@ -53,7 +49,7 @@ uncheckable()
 	image image && bmap 2.0 sha256 image >map && sed -i "$1" map && sum=$(sha256sum <map | cut -d ' ' -f 1) &&
 	    sed -i "/<BmapFile/s/ 0*0 / $sum /" map && "$blocks" make dst 5M 9 &&
 	    exits 0 "$pardd" if=image of=dst bmap=map && as_mapped dst image &&
-	    told '^pardd: complete, flushed, as mapped by map, which has no checksums: 3\.1 of 4\.9 MB$'
+	    last_says '^pardd: complete, flushed, as mapped by map, which has no checksums: 3\.1 of 4\.9 MB$'
 }
 it "... without checksums of ranges, which is told" uncheckable 's/ chksum="[0-9a-f]*"//'
 for version in 1.0 1.1 1.2; do
@@ -66,7 +62,7 @@ verified()
 {
 	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 &&
 	    exits 0 "$pardd" if=image of=dst bmap=map verify=1 &&
-	    told '^pardd: complete, flushed, verified, all as in map' && as_mapped dst image
+	    last_says '^pardd: complete, flushed, verified, all as in map' && as_mapped dst image
 }
 planned()
 {
@@ -79,7 +75,7 @@ several()
 {
 	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 && "$blocks" make two 5M 9 &&
 	    cp dst old && exits 0 "$pardd" if=image of=dst of=two bmap=map "$@" &&
-	    told 'complete, flushed, verified, all as in map: 3\.1 of 4\.9 MB: 2 targets$'
+	    last_says 'complete, flushed, verified, all as in map: 3\.1 of 4\.9 MB: 2 targets$'
 }
 it "... from several targets, too" eval 'several verify=1 && as_mapped dst image && as_mapped two image'
 it "... and not what they had before" eval 'several verify=1 bpt=300 oflag=nozero &&
@@ -96,7 +92,7 @@ piped()
 {
 	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 &&
 	    { "$pardd" of=dst bmap=map "$@" < <(cat image) 2>err || fail "$(<err)"; } &&
-	    told 'all as in map' && as_mapped dst image
+	    last_says 'all as in map' && as_mapped dst image
 }
 it "... out of a pipe" piped
 it "... which is read back" piped verify=1
@@ -140,7 +136,7 @@ it "... and in a file beside it" end_left beside
 torn()
 {
 	image image && made 2.0 sha256 image && { "$pardd" of=dst bmap=map < <(head -c 3M image) 2>err
-	    [[ $? = 102 ]]; } && told '^pardd: NOT complete: .*ended after 3145728 of 4912104 bytes'
+	    [[ $? = 102 ]]; } && last_says '^pardd: NOT complete: .*ended after 3145728 of 4912104 bytes'
 }
 it "does not take the beginning of an image for all of it" torn
 
@@ -149,9 +145,9 @@ spoilt()
 {
 	image image && made 2.0 sha256 image &&
 	    printf x | dd of=image bs=1 seek=$(($1 * 4096 + 77)) conv=notrunc status=none || return
-	exits 14 "$pardd" if=image of=dst bmap=map && told "$2" || return
+	exits 14 "$pardd" if=image of=dst bmap=map && last_says "$2" || return
 	"$pardd" of=dst bmap=map < <(cat image) 2>err
-	(($? == 14)) && told "$2"
+	(($? == 14)) && last_says "$2"
 }
 it "tells of a block that is not as it should be: 14" spoilt 600 \
     '^pardd: NOT as in map: bytes 2048000 to 4505599 of the image have another checksum$'
@@ -183,7 +179,7 @@ it "makes zeros of one of which nothing is mapped" nothing
 by_others()
 {
 	local size=$2
-	exits 0 "$pardd" if=img of=again bmap=img.bmap verify=1 && told 'all as in img.bmap' &&
+	exits 0 "$pardd" if=img of=again bmap=img.bmap verify=1 && last_says 'all as in img.bmap' &&
 	    size_is again "$size" && cmp -n "$size" "$1" again || return
 	command -v bmaptool >/dev/null || return 0
 	bmaptool -q copy --bmap img.bmap img theirs 2>err || fail "$(<err)" || return
@@ -232,7 +228,7 @@ detected()
 {
 	made_of 5000001 && printf x | dd of=img bs=1 seek=2500000 conv=notrunc status=none &&
 	    exits 14 "$pardd" if=img of=. bmap=img.bmap &&
-	    told 'bytes 2097152 to 3145727 of the image have another checksum$' || return
+	    last_says 'bytes 2097152 to 3145727 of the image have another checksum$' || return
 	! command -v bmaptool >/dev/null || ! bmaptool -q copy --bmap img.bmap img theirs 2>err
 }
 it "... that finds what was changed" detected

@@ -57,10 +57,6 @@ sound()
 {
 	check_fs "$1" "$2" && has_all "$1" "$2"
 }
-told()
-{
-	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
-}
 without='^pardd: complete, flushed, without [0-9.]+ MB that 1 file system calls free$'
 # fewer: no more than half of it was written
 fewer()
@@ -71,7 +67,7 @@ fewer()
 
 image()
 {
-	full "$1" && exits 0 "$pardd" if=img of=copy used=only json=json && told "$without" &&
+	full "$1" && exits 0 "$pardd" if=img of=copy used=only json=json && last_says "$without" &&
 	    fewer && size_is copy "$(stat -c %s img)" && sound "$1" copy
 }
 # disk TABLE: img as the first of two partitions
@@ -89,7 +85,7 @@ disk()
 cloned()
 {
 	full "$1" && disk gpt && "$blocks" make copy "$(stat -c %s disk)" 3 && loop copy &&
-	    exits 0 "$pardd" if=disk of="$dev" used=only json=json && told "$without" && fewer &&
+	    exits 0 "$pardd" if=disk of="$dev" used=only json=json && last_says "$without" && fewer &&
 	    detach "$dev" "$PWD/copy" && cmp -n 1M disk copy &&
 	    dd if=copy of=part bs=1M skip=1 count=$(($(stat -c %s img) >> 20)) status=none &&
 	    sound "$1" part
@@ -97,7 +93,7 @@ cloned()
 parted()
 {
 	full "$1" && disk dos && loop disk && exits 0 "$pardd" if="$dev" ipart=1 of=copy used=only verify=1 json=json &&
-	    told "^pardd: complete, flushed, verified, without" && fewer && sound "$1" copy
+	    last_says "^pardd: complete, flushed, verified, without" && fewer && sound "$1" copy
 }
 kinds=(xfs btrfs ntfs exfat fat16 fat32)
 [[ $VARIANT = plain ]] || kinds=(btrfs ntfs)

@@ -671,13 +671,21 @@ listed()
 	    { sub(/^ +/, " "); line = line $0 } END { if (FNR > 0) print line }' out
 }
 
-# complete: the last line on stderr says so
-complete()
+# last_says REGEX: the last line of stderr matches
+last_says()
 {
 	local lines
 	mapfile -t lines <err
-	[[ ${#lines[@]} != 0 && ${lines[-1]} = "pardd: complete"* ]] && return
-	echo "the last line is no 'pardd: complete':"
+	[[ ${#lines[@]} = 0 || ! ${lines[-1]} =~ $1 ]] || return 0
+	echo "the last line is not /$1/:"
 	cat err
 	return 1
+}
+complete()
+{
+	last_says '^pardd: complete'
+}
+verified()
+{
+	last_says '^pardd: complete, flushed, verified$'
 }

@@ -52,16 +52,11 @@ moved()
 	n=$(jq -s 'last | .bytes_written' json)
 	((n <= $1)) || fail "$n bytes were written"
 }
-# told REGEX: the last line is this
-told()
-{
-	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
-}
 without='^pardd: complete, flushed, without [0-9.]+ MB that 1 file system calls free$'
 
 image()
 {
-	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only json=json && told "$without" &&
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only json=json && last_says "$without" &&
 	    jq -es 'map(select(.event == "plan"))[0].file_systems | map(.partition) == [null]' json >/dev/null &&
 	    sound copy && moved 15000000 && size_is copy 33554432
 }
@@ -71,7 +66,7 @@ traceless()
 {
 	local pages
 	ext4_image img && sync img && dd if=img iflag=nocache count=0 status=none &&
-	    exits 0 "$pardd" if=img of=copy used=only && told 'without .* that 1 file system calls free$' || return
+	    exits 0 "$pardd" if=img of=copy used=only && last_says 'without .* that 1 file system calls free$' || return
 	pages=$("$blocks" incore img)
 	((pages == 0)) || fail "$pages pages of the image are left in the page cache"
 }
@@ -109,7 +104,7 @@ known_in_part()
 {
 	ext4_image e4 && head -c 1536 e4 >copy && truncate -s 32M copy &&
 	    printf '0x0 ? 1\n0x0 0x600 +\n0x600 0x1FFFA00 ?\n' >map &&
-	    exits 0 "$pardd" if=e4 of=copy used=only map=map && told "$without" && sound copy
+	    exits 0 "$pardd" if=e4 of=copy used=only map=map && last_says "$without" && sound copy
 }
 it "knows a file system whose superblock was copied in part" known_in_part
 
@@ -117,7 +112,7 @@ it "knows a file system whose superblock was copied in part" known_in_part
 small_target()
 {
 	ext4_image e4 && loop e4 && mkdir mnt && mount -t tmpfs -o size=20M none mnt && undo umount -l "$PWD/mnt" &&
-	    exits 0 "$pardd" if="$dev" of=mnt/copy used=only && told "$without" && does_not_say 'has room' &&
+	    exits 0 "$pardd" if="$dev" of=mnt/copy used=only && last_says "$without" && does_not_say 'has room' &&
 	    until_true 60 losetup --detach "$dev" && mv mnt/copy . && sound copy
 }
 it "copies what a file system uses to where the whole would not fit" small_target
@@ -141,7 +136,7 @@ alone()
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 32M &&
 	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only -d && grep -q '^Used ' out &&
 	    [[ $(tr -s ' \n' ' ' <out) = *' file system calls free, where the target stays as it was '* ]] &&
-	    exits 0 "$pardd" if=e4 of="$dev" used=only && told "$without" &&
+	    exits 0 "$pardd" if=e4 of="$dev" used=only && last_says "$without" &&
 	    grep -q hole <("$blocks" extents new) && left_alone disk new && sound disk
 }
 it "leaves a device as it was where something is free" alone
@@ -151,7 +146,7 @@ zeroed()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 32M &&
 	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only "${@:2}" -dv && grep -qx "zeros=$1" out &&
-	    exits 0 "$pardd" if=e4 of="$dev" used=only "${@:2}" && told "$without" &&
+	    exits 0 "$pardd" if=e4 of="$dev" used=only "${@:2}" && last_says "$without" &&
 	    same new disk && sound disk
 }
 it "... or makes it zeros" zeroed zeroed oflag=sparse
@@ -162,7 +157,7 @@ both()
 {
 	ext4_image e4 && "$blocks" make disk 32M && loop disk &&
 	    exits 0 "$pardd" if=e4 of="$dev" used=only oflag=trim hash=sha256 verify=1 &&
-	    told '^pardd: complete, flushed, verified, without '
+	    last_says '^pardd: complete, flushed, verified, without '
 }
 it "... which is verified as well" both
 
@@ -173,7 +168,7 @@ class()
 	ext4_image e4 && "$blocks" make disk 32M && "$blocks" make other 32M && loop disk &&
 	    one=$dev && loop other && exits 0 "$pardd" if=e4 of=new used=only &&
 	    exits 0 "$pardd" if=e4 of="$one" of="$dev" used=only "$@" json=json &&
-	    told '^pardd: complete, flushed.*, without [0-9.]+ MB that 1 file system calls free: 2 targets$' &&
+	    last_says '^pardd: complete, flushed.*, without [0-9.]+ MB that 1 file system calls free: 2 targets$' &&
 	    moved 15000000 && left_alone disk new && left_alone other new && sound disk
 }
 it "leaves each of several devices as it was where something is free" class
@@ -205,7 +200,7 @@ it "refuses used=only if one of several targets is a pipe" one_flows
 # The block map of an image has what is used, and nothing else is needed.
 block_map()
 {
-	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only manifest=copy.bmap "$@" && told without &&
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only manifest=copy.bmap "$@" && last_says without &&
 	    "$blocks" make img 32M && exits 0 "$pardd" if=copy of=img bmap=copy.bmap && sound img &&
 	    exits 0 "$pardd" if=e4 of=. bmap=copy.bmap &&
 	    (($(sed -n 's/.*<MappedBlocksCount> \([0-9]*\) .*/\1/p' copy.bmap) < 15000000 / 4096)) || return
@@ -231,7 +226,7 @@ verified()
 {
 	ext4_image e4 && "$blocks" make disk 32M && loop disk &&
 	    exits 0 "$pardd" if=e4 of="$dev" used=only verify="$1" bpt=100 json=json &&
-	    told '^pardd: complete, flushed, verified, without ' && does_not_say differ || return
+	    last_says '^pardd: complete, flushed, verified, without ' && does_not_say differ || return
 	jq -es 'last | .bytes_verified == .bytes_written and .bytes_differing == 0 and
 	    .bytes_written + .bytes_outside == 33554432' json >/dev/null
 }
@@ -244,7 +239,7 @@ compared()
 	ext4_image e4 && "$blocks" make disk 32M && loop disk &&
 	    exits 0 "$pardd" if=e4 of="$dev" used=only && exits 14 "$pardd" if=e4 of="$dev" compare=1 &&
 	    exits 0 "$pardd" if=e4 of="$dev" compare=1 used=only &&
-	    told '^pardd: complete, nothing differs, without ' &&
+	    last_says '^pardd: complete, nothing differs, without ' &&
 	    dd if=/dev/urandom of=disk bs=1k seek=1 count=1 conv=notrunc status=none &&
 	    exits 14 "$pardd" if=e4 of="$dev" compare=1 used=only
 }
@@ -291,7 +286,7 @@ cloned()
 {
 	disk disk "$1" && "$blocks" make copy 200M 3 && loop copy || return
 	exits 0 "$pardd" if=disk of="$dev" used=only json=json &&
-	    told '^pardd: complete, flushed, without [0-9.]+ MB that 3 file systems call free$' &&
+	    last_says '^pardd: complete, flushed, without [0-9.]+ MB that 3 file systems call free$' &&
 	    says 'note: partition 4: its free space is not known: copied whole$' &&
 	    part copy 1 64 before1 && part copy 66 64 before2 &&
 	    cmp -n 1M disk copy && cmp -i 65M -n 1M disk copy && cmp -i 162M disk copy &&
@@ -324,7 +319,7 @@ planned()
 it "tells in the plan what is done with each partition" planned
 by_number()
 {
-	disk disk gpt && exits 0 "$pardd" if=disk ipart=2 of=copy used=only && told "$without" &&
+	disk disk gpt && exits 0 "$pardd" if=disk ipart=2 of=copy used=only && last_says "$without" &&
 	    cp before2 before && sound copy
 }
 it "copies a partition by its number" by_number
@@ -333,7 +328,7 @@ cut()
 {
 	disk disk gpt && exits 0 "$pardd" if=disk of=copy used=only bs=1M count=100 &&
 	    says 'partition 2 \(ext4.*\): only a part of it is copied: copied whole$' &&
-	    told "$without" && cmp -i 66M -n 34M disk copy && part copy 1 64 before1
+	    last_says "$without" && cmp -i 66M -n 34M disk copy && part copy 1 64 before1
 }
 it "copies a file system whole if only a part of it is to be copied" cut
 
@@ -343,7 +338,7 @@ it "copies a file system whole if only a part of it is to be copied" cut
 mapped()
 {
 	disk disk gpt && exits 0 "$pardd" if=disk usedmap=used.map json=json &&
-	    told '^pardd: complete, used.map: [0-9.]+ of 209.7 MB are used$' && moved 0 &&
+	    last_says '^pardd: complete, used.map: [0-9.]+ of 209.7 MB are used$' && moved 0 &&
 	    exits 0 "$pardd" if=disk of=a used=only && exits 0 "$pardd" if=disk of=b map=map domain=used.map &&
 	    same a b || return
 	! command -v ddrescue || { ddrescue -q -m used.map disk c && same a c; }
@@ -352,7 +347,7 @@ it "writes a map of what is used, for domain= and for ddrescue" mapped
 beside()
 {
 	disk disk gpt && exits 0 "$pardd" if=disk usedmap=one && exits 0 "$pardd" if=disk of=copy \
-	    usedmap=two && same one two && same disk copy && told '^pardd: complete, flushed$' &&
+	    usedmap=two && same one two && same disk copy && last_says '^pardd: complete, flushed$' &&
 	    exits 0 "$pardd" if=disk ipart=1 usedmap=three && grep -q '^0x00000000  0x00100000  ?$' three &&
 	    refused 'is used for something else' if=disk of=copy usedmap=copy
 }
@@ -367,8 +362,8 @@ spared()
 		[[ $status != '?' ]] || bad+=,$((off))+$((len))
 	done < <(grep '^0x.*0x' used.map | sed '$d')
 	exits 0 with_faults "on=$PWD/e4 op=read at=${bad#,} fail=EIO" "$pardd" if=e4 of=copy \
-	    used=only map=map && told "$without" && sound copy || return
-	exits 0 "$pardd" if=e4 of=copy used=only map=map && told "$without" &&
+	    used=only map=map && last_says "$without" && sound copy || return
+	exits 0 "$pardd" if=e4 of=copy used=only map=map && last_says "$without" &&
 	    says 'already copied .map.$' && exits 0 "$pardd" if=e4 of=copy map=map && same e4 copy
 }
 it "never reads in a rescue what is free; a later run may" spared
@@ -397,7 +392,7 @@ first()
 	disk disk gpt && exits 0 "$pardd" if=disk usedmap=used.map || return
 	export FAULT_LOG_ALL=1
 	exits 0 with_faults "on=$PWD/copy op=write" "$pardd" if=disk of=copy map=map used=first thr=1 &&
-	    same disk copy && told '^pardd: complete, flushed$' && in_order used.map 1
+	    same disk copy && last_says '^pardd: complete, flushed$' && in_order used.map 1
 }
 only all
 it "reads in a rescue what is used before what is free" first
@@ -463,7 +458,7 @@ spoilt()
 	disk disk gpt && "$blocks" make noise 4M 8 || return
 	dd if=noise of=disk bs=1k seek=1028 count=500 conv=notrunc status=none
 	exits 0 "$pardd" if=disk of=copy map=map used="$1" && same disk copy &&
-	    told '^pardd: complete, flushed$'
+	    last_says '^pardd: complete, flushed$'
 }
 only plain asan
 it "... and loses nothing of a damaged file system" eval 'spoilt meta && rm map && spoilt first'
@@ -492,7 +487,7 @@ it "... or its groups" lost 4096+512
 whole()
 {
 	exits 0 "$pardd" if="${2:-e4}" of=copy used=only && says "note: .*$1: copied whole\$" &&
-	    told '^pardd: complete, flushed$' && same "${2:-e4}" copy
+	    last_says '^pardd: complete, flushed$' && same "${2:-e4}" copy
 }
 # A crash: the files are on the medium, but only the journal says where.
 crash()
@@ -512,13 +507,13 @@ mounted_source()
 {
 	ext4_image e4 && loop e4 && mkdir -p m && undo umount "$PWD/m" && mount "$dev" m &&
 	    exits 0 "$pardd" if="$dev" of=copy used=only && says 'copied whole$' &&
-	    told '^pardd: complete, flushed$' && size_is copy 33554432
+	    last_says '^pardd: complete, flushed$' && size_is copy 33554432
 }
 it "copies a file system whole that is mounted read-write" mounted_source
 read_only()
 {
 	ext4_image e4 && loop e4 && mkdir -p m && undo umount "$PWD/m" && mount -o ro "$dev" m &&
-	    exits 0 "$pardd" if="$dev" of=copy used=only && told "$without" && sound copy
+	    exits 0 "$pardd" if="$dev" of=copy used=only && last_says "$without" && sound copy
 }
 it "... but not one that is mounted read-only" read_only
 looped()
@@ -549,21 +544,21 @@ it "... or whose disk has one on it" upon_disk
 locked()
 {
 	ext4_image e4 && exits 0 "$tools/hold" range e4 "$pardd" if=e4 of=copy used=only &&
-	    says 'a lock of another program is on e4: copied whole$' && told '^pardd: complete, flushed$'
+	    says 'a lock of another program is on e4: copied whole$' && last_says '^pardd: complete, flushed$'
 }
 it "copies an image whole that a program has locked" locked
 # A read-only mount leaves the free blocks alone.
 shown()
 {
 	ext4_image e4 && loop e4 -r && mkdir m && undo umount "$PWD/m" && mount -o ro "$dev" m && blockdev --setrw "$dev" &&
-	    exits 0 "$pardd" if=e4 of=copy used=only && told "$without" && sound copy && loop e4 && whole 'uses e4'
+	    exits 0 "$pardd" if=e4 of=copy used=only && last_says "$without" && sound copy && loop e4 && whole 'uses e4'
 }
 it "looks into an image that is attached and mounted read-only" shown
 shown_beside()
 {
 	local one
 	ext4_image e4 && loop e4 && one=$dev && loop e4 -r && loop "$one" -r --offset 1M &&
-	    exits 0 "$pardd" if="$one" of=copy used=only && told "$without" && sound copy
+	    exits 0 "$pardd" if="$one" of=copy used=only && last_says "$without" && sound copy
 }
 it "... or has read-only loop devices beside and on the source" shown_beside
 # Two signatures, of which one is from before; or a member of a RAID that keeps
@@ -662,7 +657,7 @@ node()
 hash_beside_node()
 {
 	with_verity gpt && loop disk && node 1 2048 $((64 * 2048)) &&
-	    exits 0 "$pardd" if="${dev}p1" of=one used=only && told "$without" && node 4 $((162 * 2048)) 2048 &&
+	    exits 0 "$pardd" if="${dev}p1" of=one used=only && last_says "$without" && node 4 $((162 * 2048)) 2048 &&
 	    exits 0 "$pardd" if="${dev}p1" of=one used=only &&
 	    says "${dev#/dev/}p4 may have digests .*copied whole\$" && cmp -n 64M one "${dev}p1"
 }
@@ -694,7 +689,7 @@ it "... with a GPT" dynamic_disk gpt AF9B60A0-1431-4F62-BC68-3311714A69AD
 dynamic_node()
 {
 	disk disk "$1" && loop disk && node 1 2048 $((64 * 2048)) && node 4 $((162 * 2048)) $((8 * 2048)) &&
-	    exits 0 "$pardd" if="${dev}p1" of=one used=only && told "$without" || return
+	    exits 0 "$pardd" if="${dev}p1" of=one used=only && last_says "$without" || return
 	printf PRIVHEAD | dd of=disk bs=1 seek="$2" conv=notrunc status=none && blockdev --flushbufs "$dev" &&
 	    exits 0 "$pardd" if="${dev}p1" of=one used=only && says 'it is on a Windows dynamic disk.*copied whole$' &&
 	    cmp -n 64M one "${dev}p1"
@@ -705,7 +700,7 @@ it "... with a GPT, too" dynamic_node gpt $((170 * 1048576 - 512))
 overlapping()
 {
 	disk disk dos && row disk 3 0x83 $((40 * 2048)) $((20 * 2048)) &&
-	    exits 0 "$pardd" if=disk of=copy used=only && told "$without" &&
+	    exits 0 "$pardd" if=disk of=copy used=only && last_says "$without" &&
 	    says 'partition 1 .*partition 3 lies on the same bytes: copied whole$' &&
 	    says 'partition 3: partition 1 lies on the same bytes: copied whole$' &&
 	    part copy 66 64 before2 && cmp -n 65M disk copy
@@ -715,10 +710,10 @@ it "copies partitions whole that overlap" overlapping
 hybrid()
 {
 	disk disk gpt && row disk 2 0x83 2048 $((64 * 2048)) && exits 0 "$pardd" if=disk of=copy used=only &&
-	    told 'that 3 file systems call free$' || return
+	    last_says 'that 3 file systems call free$' || return
 	row disk 2 0x83 $((40 * 2048)) $((20 * 2048)) && exits 0 "$pardd" if=disk of=copy used=only &&
 	    says 'partition 1: the MBR has another partition on the same bytes: copied whole$' &&
-	    told 'that 2 file systems call free$' && cmp -n 65M disk copy
+	    last_says 'that 2 file systems call free$' && cmp -n 65M disk copy
 }
 it "... also where the MBR says so, and the GPT does not" hybrid
 # The GPT at the end tells of other partitions than that at the beginning.
@@ -743,7 +738,7 @@ it "... or the table is of a larger disk" cut_off
 not_protective()
 {
 	disk disk gpt && row disk 1 0x83 $((40 * 2048)) $((20 * 2048)) && exits 0 "$pardd" if=disk of=copy \
-	    used=only && told '^pardd: complete, flushed$' && same disk copy
+	    used=only && last_says '^pardd: complete, flushed$' && same disk copy
 }
 it "... or the MBR is not one that stands for a GPT" not_protective
 longer()
@@ -766,10 +761,10 @@ made_over()
 placed()
 {
 	disk disk gpt && exits 0 "$pardd" if=disk of=copy used=only bs=512 skip=2048 count=131072 seek=3 &&
-	    told "$without" && dd if=copy of=moved bs=512 skip=3 status=none && cp before1 before &&
+	    last_says "$without" && dd if=copy of=moved bs=512 skip=3 status=none && cp before1 before &&
 	    sound moved || return
 	rm copy && exits 0 "$pardd" if=disk of=copy used=only bs=512 skip=2049 count=131071 &&
-	    says 'only a part of it is copied: copied whole$' && told '^pardd: complete, flushed$' &&
+	    says 'only a part of it is copied: copied whole$' && last_says '^pardd: complete, flushed$' &&
 	    cmp -i 1049088:0 -n 67108352 disk copy
 }
 it "copies a file system to another place, by skip= and seek=" placed
@@ -781,7 +776,7 @@ killed()
 	until_true 60 grep -qs '  +$' map && kill -KILL $! || return
 	wait $!
 	exits 0 "$pardd" if=disk of="$dev" used=only map=map && says 'already copied' &&
-	    told 'without [0-9.]+ MB that 3 file systems call free$' &&
+	    last_says 'without [0-9.]+ MB that 3 file systems call free$' &&
 	    cmp -n 1M disk copy && part copy 1 64 before1 && part copy 66 64 before2
 }
 only all
@@ -794,7 +789,7 @@ changed()
 	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=e4 of=copy used=only \
 		2>err >out & } && until_true 20 test -s faults || return
 	mounted e4 eval 'head -c 12M /dev/urandom >m/new' && touch go &&
-	    exited 102 && told '^pardd: NOT complete: the file system .* has changed'
+	    exited 102 && last_says '^pardd: NOT complete: the file system .* has changed'
 }
 # The same of the second of those on a disk.
 changed_second()
@@ -804,7 +799,7 @@ changed_second()
 		2>err >out & } && until_true 20 test -s faults || return
 	mkdir -p m && undo umount "$PWD/m" && mount -o loop,offset=66M,sizelimit=64M disk m &&
 	    head -c 12M /dev/urandom >m/new && umount m && touch go &&
-	    exited 102 && told '^pardd: NOT complete: partition 2 \(ext4.*\) of disk has changed'
+	    exited 102 && last_says '^pardd: NOT complete: partition 2 \(ext4.*\) of disk has changed'
 }
 only plain
 it "tells which of several file systems has changed" changed_second

@@ -27,12 +27,6 @@ shows()
 	    says "^pardd: differs: bytes .*, $1 to $2 of "
 }
 
-verified()
-{
-	[[ $(tail -n 1 err) = "pardd: complete, flushed, verified" ]] ||
-	    fail "not verified: $(<err)"
-}
-
 # ------------------------------------------------------------- nothing is wrong
 
 sizes()

@@ -92,10 +92,6 @@ has_files()
 	done
 	lvm_on "$pv" vgck vg0
 }
-told()
-{
-	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
-}
 without='^pardd: complete, flushed, without [0-9.]+ MB that 2 file systems call free or no volume has$'
 
 # What was on the target before is where no extent is used, and nowhere else.
@@ -103,7 +99,7 @@ disk()
 {
 	local area=${2-} first count name start end
 	truncate -s 160M disk && group disk && "$blocks" make copy 160M 3 && loop copy &&
-	    exits 0 "$pardd" if="$1" of="$dev" used=only json=json && told "$without" &&
+	    exits 0 "$pardd" if="$1" of="$dev" used=only json=json && last_says "$without" &&
 	    detach "$dev" "$PWD/copy" || return
 	jq -es '.[0].file_systems | map([.volume, .treated]) ==
 	    [[null, "used"], ["vg0/root", "used"], ["vg0/home", "used"]]' json >/dev/null ||
@@ -129,9 +125,9 @@ partition()
 	    exits 0 "$pardd" if=disk of=copy used=only -dv &&
 	    tells 'file_system=partition 2: vg0/home \(ext4\): [0-9]+ of 41943040 bytes used, the rest left out' || return
 	rm -f copy
-	exits 0 "$pardd" if=disk of=copy used=only verify=1 && told 'verified, without .* that 2 file' &&
+	exits 0 "$pardd" if=disk of=copy used=only verify=1 && last_says 'verified, without .* that 2 file' &&
 	    has_files copy -o 5M --sizelimit 160M || return
-	exits 0 "$pardd" if=disk of=alone ipart=2 used=only && told "$without" && has_files alone
+	exits 0 "$pardd" if=disk of=alone ipart=2 used=only && last_says "$without" && has_files alone
 }
 # tells REGEX: a line of the plan
 tells()
@@ -149,7 +145,7 @@ beside()
 	    lvm_on "$pv" lvremove -y vg0/gone >lvm.out && lvm_on "$pv" lvextend -L 60M vg0/root >lvm.out &&
 	    carry in root "$scratch/kept.root" && off_pv disk && make_fs 30M ext4 &&
 	    dd if=img of=disk bs=1M seek=161 conv=notrunc,sparse status=none &&
-	    exits 0 "$pardd" if=disk of=copy used=only json=json && told 'without .* that 2 file systems call free' &&
+	    exits 0 "$pardd" if=disk of=copy used=only json=json && last_says 'without .* that 2 file systems call free' &&
 	    ! grep 'copied whole' err || fail "$(jq -sc '.[0].file_systems' json)"
 }
 it "does not take a volume's length for the place of its pieces" beside
@@ -161,7 +157,7 @@ crashed()
 	    echo crashed >mnt/last && sync mnt/last && cp --sparse=always img crash && leave_fs ext4 &&
 	    carry in root crash && off_pv disk && exits 0 "$pardd" if=disk of=copy used=only &&
 	    says '^pardd: note: vg0/root \(ext4\): its journal .*: copied whole$' &&
-	    told 'without .* that 1 file system calls free or no volume has$' && on_pv copy && carry out root got && same crash got
+	    last_says 'without .* that 1 file system calls free or no volume has$' && on_pv copy && carry out root got && same crash got
 }
 it "copies a volume whole that is not clean, and says which" crashed
 
@@ -176,7 +172,7 @@ changed()
 	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=disk of=copy used=only \
 		2>err >out & } && until_true 20 test -s faults || return
 	on_pv disk && "$@" && off_pv disk && touch go &&
-	    exited 102 && told '^pardd: NOT complete: .* of disk has changed'
+	    exited 102 && last_says '^pardd: NOT complete: .* of disk has changed'
 }
 it "tells of a group that got another volume meanwhile" changed new_lv 4 more
 it "... of one that has only another tag" changed with_pv vgchange --addtag a vg0
@@ -250,7 +246,7 @@ mirrored()
 		says 'note: .*is part of an md array that is no RAID1: copied whole' && same disk copy
 		return
 	fi
-	told 'without .* that 1 file system calls free' && cmp -n "$2" disk copy &&
+	last_says 'without .* that 1 file system calls free' && cmp -n "$2" disk copy &&
 	    cmp -i $(($2 + 62914560)) disk copy && dd if=copy of=img bs=4k skip=$(($2 / 4096)) count=15360 status=none &&
 	    check_fs ext4 img && mount_fs ext4 && digests >after && leave_fs ext4 && same "$scratch/sums.root" after
 }
@@ -266,7 +262,7 @@ it_all()
 	    sfdisk -q disk && group disk -o 6M --sizelimit 160M && truncate -s 8192 super &&
 	    md_member super 4096 1048576 $((160 << 20)) &&
 	    dd if=super of=disk bs=4096 seek=$((at / 4096)) conv=notrunc status=none &&
-	    exits 0 "$pardd" if=disk of=copy used=only json=json && told 'without .* that 2 file systems' &&
+	    exits 0 "$pardd" if=disk of=copy used=only json=json && last_says 'without .* that 2 file systems' &&
 	    jq -es '.[0].file_systems | map([.type, .volume]) == [["linux_raid_member", null],
 		["LVM2_member", "md"], ["ext4", "vg0/root"], ["ext4", "vg0/home"]]' json >/dev/null ||
 	    fail "$(jq -sc '.[0].file_systems' json)" || return
@@ -280,7 +276,7 @@ two_signs()
 {
 	truncate -s 160M disk && the_pv disk &&
 	    lvm_on "$pv" lvcreate -y -an -Zn -Wn -i 2 --alloc anywhere -L 40M -n striped vg0 >lvm.out && off_pv disk &&
-	    exits 0 "$pardd" if=disk of=copy used=only && told 'without [0-9.]+ MB that no volume has$' && says 'note: vg0/striped: LVM stripes' &&
+	    exits 0 "$pardd" if=disk of=copy used=only && last_says 'without [0-9.]+ MB that no volume has$' && says 'note: vg0/striped: LVM stripes' &&
 	    rm copy && truncate -s 160M swap && mkswap swap >made &&
 	    dd if=swap of=disk bs=1k skip=1 seek=1 count=3 conv=notrunc status=none &&
 	    "$blocks" make disk 40M 1 100M && exits 0 "$pardd" if=disk of=copy used=only &&

@@ -137,11 +137,6 @@ it "finds out that a slow disk takes many" finds_out
 
 # ------------------------------------------------------------ what it copies
 
-copy()
-{
-	fresh
-	all_right "$@"
-}
 for mix in "${mixes[@]}"; do
 	read -ra mix <<<"$mix"
 	it "copies sg to sg, ${mix[*]}" \
@@ -261,9 +256,4 @@ for n in ${LONG:+1} 16; do
 	back 2
 done
 
-unharmed()
-{
-	no_faults
-	dd if="$SD1" of=image bs=1M iflag=direct status=none && same image "$source"
-}
 it "has left the source as it was" unharmed

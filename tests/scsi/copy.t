@@ -6,12 +6,6 @@
 two_disks
 write_cmd='0a|2a|8a|aa'
 
-copy()
-{
-	fresh
-	all_right "$@"
-}
-
 # The kinds of ends.
 it "copies sg to sg" copy if="$SG1" of="$SG2"
 it "copies sg to sd" copy if="$SG1" of="$SD2"

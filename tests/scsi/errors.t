@@ -268,9 +268,4 @@ else
 	skip "no sg_raw" "stops at a disk that is not ready"
 fi
 
-unharmed()
-{
-	no_faults
-	dd if="$SD1" of=image bs=1M iflag=direct status=none && same image "$source"
-}
 it "has left the source as it was" unharmed

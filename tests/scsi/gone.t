@@ -171,9 +171,4 @@ progress()
 }
 it "reports on SIGUSR1 and goes on" progress
 
-unharmed()
-{
-	no_faults
-	dd if="$SD1" of=image bs=1M iflag=direct status=none && same image "$source"
-}
 it "has left the source as it was" unharmed

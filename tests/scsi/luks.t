@@ -72,15 +72,11 @@ left()
 	rm was
 	((n >= $1)) || fail "only $n MiB were left out"
 }
-told()
-{
-	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
-}
 without='^pardd: complete, flushed, without [0-9.]+ MB that 1 file system calls free$'
 
 opened()
 {
-	container "$@" && exits 0 "$pardd" if="$D" of="$T" used=only json=json && told "$without" &&
+	container "$@" && exits 0 "$pardd" if="$D" of="$T" used=only json=json && last_says "$without" &&
 	    grep -q '"volume":"c"' json && left 20 && cloned
 }
 it "leaves out what is free in an open container" opened
@@ -91,7 +87,7 @@ by_node()
 {
 	container && exits 0 "$pardd" if="$part" of=img used=only -dv && grep -q '^file_system=c (ext4): .* the rest left out$' out &&
 	    exits 0 "$pardd" if="$part" of="$T" used=only verify=1 &&
-	    told 'verified, without .* that 1 file system calls free$' && unlock "$T" d && sound /dev/mapper/d
+	    last_says 'verified, without .* that 1 file system calls free$' && unlock "$T" d && sound /dev/mapper/d
 }
 it "... by the partition's own node" by_node
 
@@ -99,7 +95,7 @@ closed()
 {
 	container && cryptsetup close c && exits 0 "$pardd" if="$D" of="$T" used=only &&
 	    says '^pardd: note: partition 2 \(crypto_LUKS\): it is encrypted, and not open .*: copied whole$' &&
-	    told '^pardd: complete, flushed$' && cmp "$D" "$T"
+	    last_says '^pardd: complete, flushed$' && cmp "$D" "$T"
 }
 it "copies a closed container whole, and says so" closed
 
@@ -125,7 +121,7 @@ twin()
 	table && printf '%s\n' 'label: gpt' start=10240,size=57344 start=67584,size=57344 | sfdisk -q -w always "$D" &&
 	    until_true 5 blockdev --rereadpt "$D" && until_true 5 test -b "$part" && encrypt "${D}1" && fill /dev/mapper/c &&
 	    cryptsetup close c && dd if="${D}1" of="$part" bs=1M status=none && unlock "$part" && mount /dev/mapper/c m &&
-	    rm m/file && umount m && exits 0 "$pardd" if="$D" of="$T" used=only && told "$without" &&
+	    rm m/file && umount m && exits 0 "$pardd" if="$D" of="$T" used=only && last_says "$without" &&
 	    says 'note: partition 1 .* c, its open mapping, .*: copied whole$' && cmp -i 5242880 -n 29360128 "$D" "$T"
 }
 it "... one whose mapping is of the same container on another partition" twin
@@ -163,7 +159,7 @@ meanwhile()
 	pid=$!
 	until_true 60 grep -q progress json && kill -STOP $pid && "$@"
 	kill -CONT $pid && wait $pid
-	(($? == 102)) && told '^pardd: NOT complete: .* of .* has changed'
+	(($? == 102)) && last_says '^pardd: NOT complete: .* of .* has changed'
 }
 reload()
 {
@@ -210,7 +206,7 @@ grouped()
 in_group()
 {
 	group && exits 0 "$pardd" if="$D" of="$T" used=only json=json &&
-	    told 'without [0-9.]+ MB that 1 file system calls free or no volume has$' &&
+	    last_says 'without [0-9.]+ MB that 1 file system calls free or no volume has$' &&
 	    grep -q '"volume":"vg0/root"' json && lvm_of vgchange -an vg0 && cryptsetup close c &&
 	    until_true 5 blockdev --rereadpt "$T" && unlock "${T}2" d && wipe_source && lvm_of vgchange -ay vg0 && sound /dev/vg0/root
 }
@@ -224,7 +220,7 @@ under_group()
 {
 	table && grouped "$part" && lvm_of vgchange -ay vg0 && undo lvm_of vgchange -an vg0 &&
 	    encrypt /dev/vg0/root && fill /dev/mapper/c && exits 0 "$pardd" if="$D" of="$T" used=only json=json &&
-	    told 'without [0-9.]+ MB that 1 file system calls free or no volume has$' && grep -q '"volume":"c"' json &&
+	    last_says 'without [0-9.]+ MB that 1 file system calls free or no volume has$' && grep -q '"volume":"c"' json &&
 	    cryptsetup close c && lvm_of vgchange -an vg0 && wipe_source && until_true 5 blockdev --rereadpt "$T" &&
 	    lvm_of vgchange -ay vg0 && unlock /dev/vg0/root d && sound /dev/mapper/d
 }

@@ -81,10 +81,6 @@ over()
 
 # ------------------------------------------------------------------- it goes
 
-delete()
-{
-	echo 1 >"/sys/class/scsi_device/$1/device/delete"
-}
 # goes STATUS SLOW OPERANDS...: deleted in mid copy
 goes()
 {
@@ -254,11 +250,6 @@ hangs()
 	    ended signal 2 && is '-*/' '' && : >/tmp/none && honest image /tmp/none
 }
 it "saves the map at SIGINT while a command hangs" hangs 4
-unharmed()
-{
-	no_faults
-	dd if="$SD1" of=image bs=1M iflag=direct status=none && same image "$source"
-}
 it "has left the source as it was" unharmed
 
 # Two disks that are called the same: by serial number alone it might be either.

@@ -152,11 +152,6 @@ it "refuses a read-only disk, bsg" read_only "$QBSG4" 0
 
 # Both of 4096.
 two_disks sector_size=4096
-copy()
-{
-	fresh
-	all_right "$@"
-}
 it "copies 4096 to 4096, sg" copy if="$SG1" of="$SG2"
 it "copies 4096 to 4096, thr=16 bpt=5, sg" copy if="$SG1" of="$SG2" bpt=5 thr=16
 it "copies 4096 to 4096, bsg" copy if="$BSG1" of="$BSG2"

@@ -182,10 +182,7 @@ stopped_at()
 # lost BLOCKS RANGES: what the last line says
 lost()
 {
-	local line want="^pardd: NOT complete: $1 unreadable blocks? in $2 ranges?\$"
-	line=$(tail -n 1 err)
-	[[ $line =~ $want ]] ||
-		fail "the last line should tell of $1 blocks in $2 ranges: $line"
+	last_says "^pardd: NOT complete: $1 unreadable blocks? in $2 ranges?\$"
 }
 
 # all_right OPERANDS...: all of the source comes to the target
@@ -312,6 +309,19 @@ protected()
 	exits 7 "$pardd" bs=512 bpt=128 "$@" || return
 	lands "0-16383 untouched" && grep -Eqi 'data protect|write.protect' err &&
 		! grep '^pardd: complete' err
+}
+
+# copy OPERANDS...: to a disk that has something else
+copy()
+{
+	fresh
+	all_right "$@"
+}
+
+unharmed()
+{
+	no_faults
+	dd if="$SD1" of=image bs=1M iflag=direct status=none && same image "$source"
 }
 
 delete()

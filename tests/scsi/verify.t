@@ -7,12 +7,6 @@
 two_disks
 fua_read='28 08|88 08|a8 08'
 
-verified()
-{
-	[[ $(tail -n 1 err) = "pardd: complete, flushed, verified" ]] ||
-	    fail "not verified: $(<err)"
-}
-
 # READ with FUA, and what was written is read only behind SYNCHRONIZE CACHE
 from_medium()
 {
