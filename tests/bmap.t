@@ -270,7 +270,8 @@ it "has blocks of 512 bytes at least" usage 'blocks of b.bmap are multiples' if=
 
 # ------------------------------------------------------------------- refusals
 
-# bad SED REGEX: a map that was changed, with its own checksum made anew
+# bad SED REGEX: a map that was changed, with its own checksum made anew.  What else may be
+# wrong with one is in unit/bmap_test.c.
 bad()
 {
 	image image && bmap 2.0 sha256 image >map && sed -i "$1" map &&
@@ -280,21 +281,7 @@ bad()
 it "refuses a map that is damaged" eval 'image image && made 2.0 sha256 image &&
     sed -i s/500-1099/500-1098/ map && refused "map is damaged: its sha256 is" if=image of=dst bmap=map'
 it "refuses another version" bad 's/version="2.0"/version="3.0"/' 'not a bmap of version'
-it "... one with checksums of some ranges" bad '0,/ chksum="[0-9a-f]*"/s///' 'some ranges have a checksum, and some'
-it "... with a checksum that is too long" bad 's/ chksum="/&0123456789/;s/ chksum="/&'"$(printf %0200d 0)/" 'checksum is too long'
-it "... that is none" bad 's/ chksum="[0-9a-f]*"/ chksum=""/' 'the checksum of a range is none'
-it "... ranges that are not in order" bad 's/500-1099/200-799/' 'out of order'
-it "... behind the end" bad 's/500-1099/700-1299/' 'too large'
-it "... backwards" bad 's/500-1099/1099-500/' 'out of order'
-it "... other sizes" bad 's/<BlocksCount> 1200/<BlocksCount> 1201/' 'sizes contradict each other'
-it "... sizes behind the ranges that they would spoil" eval '
-    bad "s,</BlockMap>,&<BlockSize>4096</BlockSize>," "sizes come after its ranges" &&
-    bad "s,<BlockMap>,&<BlocksCount>9223372036854775807</BlocksCount>," "after its ranges"'
-it "... ranges without sizes" bad '/ImageSize/d;s/<.\?BlockMap>//' 'sizes contradict each other'
-it "... no ranges" bad '/Range/d;s/<.\?BlockMap>//' 'has no BlockMap'
-it "... another image" bad 's/<ImageSize> 4912104/<ImageSize> 4912105/' 'map is for an image of 4912105 bytes, but image has 4912104'
-it "... numbers that are none" bad 's/<BlockSize> 4096/<BlockSize> 4k/' 'not a number'
-it "... a text without end" bad "s/<BlockSize> 4096/<BlockSize> $(printf %0300d 4096)/" 'a text is too long'
+it "... one of another image" bad 's/<ImageSize> 4912104/<ImageSize> 4912105/' 'map is for an image of 4912105 bytes, but image has 4912104'
 it "takes many blanks for one" eval 'image image && bmap 2.0 sha256 image >map &&
     sed -i "s/<BlockSize>/$(printf %3000s)&/;1s/ ?>/ encoding=\"ISO-8859-1\"?>/" map &&
     sum=$(sha256sum <map | cut -d " " -f 1) && sed -i "/<BmapFile/s/ 0*0 / $sum /" map &&
@@ -336,16 +323,8 @@ it "does not write holes in order" eval 'image image && made 2.0 sha256 image &&
     says "bmap= leaves out what is not mapped, and .* is written in order"'
 it "does not make zeros of a part of a block" eval 'image image && made 2.0 sha256 image && "$blocks" make dst 6M &&
     cp dst old && refused "must be multiples of that" if=image of=dst bmap=map bs=512 seek=1 && same dst old'
-it "refuses large numbers" bad 's/<BlockSize> 4096/<BlockSize> 99999999999999999999/' 'not a number, or too large'
-it "... fewer blocks than it says" bad 's/<MappedBlocksCount> [0-9]*/<MappedBlocksCount> 9/' 'but says 9'
-it "... a document type" bad '1a <!DOCTYPE a [<!ENTITY b "bbbb">]>' 'document type'
-it "... what is no XML" eval 'echo nonsense >map && image image && refused "line 1: this is not XML" if=image of=dst bmap=map &&
-    : >map && refused "line 1: this is not XML" if=image of=dst bmap=map'
-it "... or no text" eval 'image image && made 2.0 sha256 image && printf "\0" >>map &&
-    refused "map is not a text file" if=image of=dst bmap=map && [[ ! -e dst ]]'
-it "... or no file" eval 'image image && refused "/dev/zero is not a bmap: not a regular file" if=image of=dst bmap=/dev/zero &&
+it "refuses what is no file" eval 'image image && refused "/dev/zero is not a bmap: not a regular file" if=image of=dst bmap=/dev/zero &&
     exits 52 "$pardd" if=image of=dst bmap=none && one_line "none: No such file" && [[ ! -e dst ]]'
-it "... a digest of another kind" bad 's/> sha256 </> crc32 </' 'an unknown kind'
 it "does not go with map=" usage 'bmap= cannot be combined' if=a of=b bmap=c map=d
 it "does not go with skip=" usage 'bmap= describes a whole image' if=a of=b bmap=c skip=1
 it "... nor nozero without it" usage 'oflag=nozero needs bmap=' if=a of=b oflag=nozero

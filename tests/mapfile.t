@@ -37,27 +37,11 @@ refuses()
 }
 first='0 ? 1\n0 4096 +\n'
 it "takes a map in decimal" takes "$first" 4096
-it "takes octal" takes '0 ? 1\n0 010000 +\n' 4096
-it "takes hexadecimal of either case" takes '0X0 ? 1\n0x0 0X1aB +\n0x1Ab 0xE55 +\n' 4096
-it "takes CR LF" takes '# c\r\n0 ? 1\r\n0 4096 +\r\n\r\n4096 4096 ?\r\n' 4096
-it "takes comments, blank lines, tabs, text behind a block" \
-    takes '# c\n\n \t# d\n0\t?\t1\n\t0\t4096\t+ # e\n4096 512 ?x\n' 4096
-it "takes an old map without a pass" takes '0x0 ?\n0 4096 +\n' 4096
-it "takes a map without a newline at the end" takes '0 ? 1\n0 4096 +' 4096
 it "takes a map that is empty" takes '' 0
-it "takes a map of comments" takes '# a\n# b' 0
 it "takes a map that begins later" takes '0 ? 1\n4096 0 +\n' 0
 it "takes pieces of blocks" takes '0 ? 1\n0 100 +\n100 3996 +\n4096 100 ?\n' 4096
 it "refuses what is no status line" refuses 'hello\n' 1
-it "refuses pass 0" refuses '0 ? 0\n0 4096 +\n' 1
-it "refuses an unknown status" refuses '# c\n0 ? 1\n0 4096 F\n' 3
 it "refuses a gap" refuses '0 ? 1\n0 4096 +\n8192 4096 ?\n' 3
-it "refuses an overlap" refuses '0 ? 1\n0 4096 +\n2048 4096 ?\n' 3
-it "refuses what is cut off in a line" refuses '0 ? 1\n0 4096 +\n4096 40' 3
-it "refuses a zero byte" refuses '0 ? 1\n0 4096 +\n\0\n' 3
-it "refuses a suffix" refuses '0 ? 1\n0 4k +\n' 2
-it "refuses a negative size" refuses '0 ? 1\n0 -4096 +\n' 2
-it "refuses a byte order mark" refuses '\xef\xbb\xbf0 ? 1\n' 1
 refuses_itself()
 {
 	stuff && cp src map && refused 'map is not a map: line 1 ' if=src of=dst map=map &&

@@ -166,6 +166,9 @@ CASE(refuses_what_is_wrong)
 		{ "> 1 <", "> 1-0 <", "not a range" },
 		{ "> 1 <", "> 4 <", "not a range" },
 		{ "> 1 <", "> 3 <", "out of order" },
+		{ "> 3-3 <", "> 1-3 <", "out of order" },
+		{ "> 3-3 <", "> 3-2 <", "out of order" },
+		{ "> 3-3 <", "> 3-4 <", "too large" },
 		{ "> 1 <", "> 18446744073709551615 <", "too large" },
 		{ "> 1 <", "> 18446744073709551616 <", "too large" },
 		{ "> 1 <", "> 99999999999999999999 <", "too large" },
@@ -186,6 +189,7 @@ CASE(refuses_what_is_wrong)
 		{ "version=\"2.0\"", "", "not a bmap of version" },
 		{ "chksum=\"", "chksum=\"f", "of a range is none" },
 		{ "chksum=\"f", "chksum=\"x", "of a range is none" },
+		{ "\"" SUM "\"> 1", "\"\"> 1", "of a range is none" },
 		{ "chksum=\"", "sha1=\"", "and some have none" },
 		/* longer than any checksum */
 		{ "chksum=\"", "chksum=\"" SUM SUM SUM, "a checksum is too" },
