@@ -481,8 +481,9 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 	else if (!table_convert_up(m, le64dec(h + H_FIRST), &g->first))
 		return table_too_small(m, 0, INT64_MAX);
 	g->first = MAX(g->first, g->start);
-	needs = g->first > INT64_MAX / m->to->sector - g->n - 2 ? INT64_MAX :
-	    (g->first + g->n + 2) * m->to->sector;
+	if (__builtin_add_overflow(g->first, g->n + 2, &needs) ||
+	    __builtin_mul_overflow(needs, (uint64_t)m->to->sector, &needs))
+		needs = INT64_MAX;
 	if (m->size < needs)
 		return table_too_small(m, 0, needs);
 	g->backup = m->size / m->to->sector - 1;
