@@ -75,15 +75,18 @@ struct codec {
 	unsigned	 bit;		/* the same, or 0: not for users */
 	/* Whether a member begins so; there may be less than CODEC_PEEK. */
 	bool (*begins)(const unsigned char *head, size_t n);
+	size_t		 room;		/* bytes of decoder.state */
+	const struct library *library;	/* its functions begin the state; or
+					 * NULL */
 	/*
-	 * Before the first member: load the library.  NULL: nothing to do.
+	 * Before the first member, in a state of zeros.  NULL: nothing to do.
 	 * Returns 0, or -1 with *f and nothing to close.
 	 */
 	int (*open)(struct decoder *, struct fault *f);
 	/* Before each member.  False: decoder.status. */
 	bool (*start)(struct decoder *);
 	enum codec_step (*step)(struct decoder *, struct codec_io *);
-	void (*close)(struct decoder *);	/* NULL: nothing to do */
+	void (*close)(struct decoder *);	/* the same */
 	/*
 	 * Look for the size.  *m is all 0 before, and stays so if nothing is
 	 * known.  Returns 0, or -1 with *f: it is refused.  NULL: the format
@@ -101,6 +104,13 @@ const struct codec *codec_named(unsigned bit);
 
 /* The codec of data that begins so, or NULL. */
 const struct codec *codec_found(const unsigned char *head, size_t n);
+
+/*
+ * Make the state of a decoder, and load the library.  Returns 0, or -1 with *f.
+ * Closing it makes the state NULL.
+ */
+int codec_open(struct decoder *, struct fault *f);
+void codec_close(struct decoder *);
 
 /* For codecs: *d has failed, and why.  Returns CODEC_FAILED. */
 enum codec_step codec_fail(struct decoder *d, int status, const char *fmt, ...)

@@ -399,8 +399,7 @@ decoded_free(struct decoded *d)
 {
 	unpacker_close(d->blocks);
 	free(d->size.part);
-	if (d->d.state != NULL && d->d.codec->close != NULL)
-		d->d.codec->close(&d->d);
+	codec_close(&d->d);
 	hash_close(d->packed);
 	free(d->buf);
 	free(d->head);
@@ -501,7 +500,7 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 	if (codec->step == NULL)
 		return fault_set(f, STATUS_REFUSED, "decode=%s: this pardd was "
 		    "built without the library for it", codec->word);
-	if (codec->open != NULL && codec->open(&d->d, f) != 0)
+	if (codec_open(&d->d, f) != 0)
 		return -1;
 	if (unread)
 		return 0;
@@ -522,10 +521,8 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 	if (d->size.part != NULL && d->packed == NULL && (d->carrier.is.back ||
 	    (d->state != OVER && d->size.parts > 1)))
 		d->blocks = unpacker_open(&d->carrier, &d->d, &d->size);
-	if (d->blocks != NULL && codec->close != NULL) {
-		codec->close(&d->d);
-		d->d.state = NULL;
-	}
+	if (d->blocks != NULL)
+		codec_close(&d->d);
 	return 0;
 }
 

@@ -352,14 +352,13 @@ unpack_open(struct unpack *w, struct unpacker *u, const struct decoder *like)
 	if (err != 0)
 		return err;
 	w->open = true;
-	return w->d.codec->open(&w->d, &f) != 0 ? ENOMEM : 0;
+	return codec_open(&w->d, &f) != 0 ? ENOMEM : 0;
 }
 
 static void
 unpack_close(struct unpack *w)
 {
-	if (w->d.state != NULL)
-		w->d.codec->close(&w->d);
+	codec_close(&w->d);
 	if (w->open)
 		lane_detach(&w->lane);
 	free(w->buf);

@@ -5,9 +5,7 @@
 
 #include "rows.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
@@ -49,24 +47,11 @@ struct bz2 {
 	bool		 begun;
 };
 
-static int
-bz2_open(struct decoder *d, struct fault *f)
-{
-	struct bz2 *b = calloc(1, sizeof(*b));
-
-	if (b == NULL)
-		return fault_errno(f, ENOMEM, "decode=bz2");
-	if (library_load(&library, &b->lib, "decode=bz2", f) != 0) {
-		free(b);
-		return -1;
-	}
-	d->state = b;
-	return 0;
-}
-
 static void
-bz2_stop(struct bz2 *b)
+bz2_stop(struct decoder *d)
 {
+	struct bz2 *b = d->state;
+
 	if (b->begun)
 		b->lib.BZ2_bzDecompressEnd(&b->s);
 	b->begun = false;
@@ -77,7 +62,7 @@ bz2_start(struct decoder *d)
 {
 	struct bz2 *b = d->state;
 
-	bz2_stop(b);
+	bz2_stop(d);
 	b->begun = b->lib.BZ2_bzDecompressInit(&b->s, 0, 0) == BZ_OK;
 	if (!b->begun)
 		codec_starve(d, 0);
@@ -113,19 +98,12 @@ bz2_step(struct decoder *d, struct codec_io *io)
 		    "or their check values are wrong");
 	}
 }
-
-static void
-bz2_close(struct decoder *d)
-{
-	bz2_stop(d->state);
-	free(d->state);
-}
 #endif
 
 const struct codec bz2_codec = {
 	.word = "bz2", .bit = DECODE_BZ2, .begins = bz2_begins,
 #ifdef HAVE_LIBBZ2
-	.open = bz2_open, .start = bz2_start, .step = bz2_step,
-	.close = bz2_close,
+	.room = sizeof(struct bz2), .library = &library,
+	.start = bz2_start, .step = bz2_step, .close = bz2_stop,
 #endif
 };

@@ -1,15 +1,46 @@
 /*
- * What codecs share: how they fail, and how they read numbers.
+ * What codecs share: how they begin and fail, and how they read numbers.
  */
 #include "pack/codec.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/library.h"
 #include "base/status.h"
 
 enum { PARTS_MOST = 1 << 23 };	/* that are unpacked one by one */
+
+int
+codec_open(struct decoder *d, struct fault *f)
+{
+	const struct codec *c = d->codec;
+	char what[16];
+
+	if (c->room == 0)
+		return 0;
+	snprintf(what, sizeof(what), "decode=%s", c->word);
+	d->state = calloc(1, c->room);
+	if (d->state == NULL)
+		return fault_errno(f, ENOMEM, "%s", what);
+	if ((c->library == NULL || library_load(c->library, d->state, what,
+	    f) == 0) && (c->open == NULL || c->open(d, f) == 0))
+		return 0;
+	free(d->state);
+	d->state = NULL;
+	return -1;
+}
+
+void
+codec_close(struct decoder *d)
+{
+	if (d->state != NULL && d->codec->close != NULL)
+		d->codec->close(d);
+	free(d->state);
+	d->state = NULL;
+}
 
 enum codec_step
 codec_fail(struct decoder *d, int status, const char *fmt, ...)

@@ -6,7 +6,6 @@
 #include "rows.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -31,21 +30,10 @@ struct gz {
 static int
 gz_open(struct decoder *d, struct fault *f)
 {
-	struct gz *g = calloc(1, sizeof(*g));
+	struct gz *g = d->state;
 
-	if (g == NULL)
-		return fault_errno(f, ENOMEM, "decode=gz");
-	if (libz_load(&g->lib, "decode=gz", f) != 0) {
-		free(g);
-		return -1;
-	}
-	if (g->lib.inflateInit2_(&g->z, GZIP_ONLY, ZLIB_VERSION,
-	    sizeof(g->z)) != Z_OK) {
-		free(g);
-		return fault_errno(f, ENOMEM, "decode=gz");
-	}
-	d->state = g;
-	return 0;
+	return g->lib.inflateInit2_(&g->z, GZIP_ONLY, ZLIB_VERSION,
+	    sizeof(g->z)) == Z_OK ? 0 : fault_errno(f, ENOMEM, "decode=gz");
 }
 
 static bool
@@ -70,7 +58,6 @@ gz_close(struct decoder *d)
 	struct gz *g = d->state;
 
 	g->lib.inflateEnd(&g->z);
-	free(g);
 }
 
 /* The last member ends with its length, modulo 4 GiB. */
@@ -90,7 +77,8 @@ gz_measure(struct decoder *d, const struct codec_source *s,
 const struct codec gz_codec = {
 	.word = "gz", .bit = DECODE_GZ, .begins = gz_begins,
 #ifdef HAVE_LIBZ
-	.open = gz_open, .start = gz_start, .step = gz_step,
-	.close = gz_close, .measure = gz_measure,
+	.room = sizeof(struct gz), .library = &libz, .open = gz_open,
+	.start = gz_start, .step = gz_step, .close = gz_close,
+	.measure = gz_measure,
 #endif
 };

@@ -15,16 +15,10 @@ static const char *const functions[] = {
 	LIBZ_FUNCTIONS(LIBRARY_NAME) NULL
 };
 
-static const struct library library = {
+const struct library libz = {
 	.file = "libz.so.1", .package = "zlib1g",
 	.function = functions,
 };
-
-int
-libz_load(struct libz *lib, const char *what, struct fault *f)
-{
-	return library_load(&library, lib, what, f);
-}
 
 enum codec_step
 libz_step(const struct libz *lib, z_stream *z, struct decoder *d,

@@ -16,8 +16,7 @@ struct libz {
 	LIBZ_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-/* Load the library.  Returns 0, or -1 with *f. */
-int libz_load(struct libz *, const char *what, struct fault *f);
+extern const struct library libz;
 
 /* Inflate: a step of any codec whose data is deflated. */
 enum codec_step libz_step(const struct libz *, z_stream *, struct decoder *,

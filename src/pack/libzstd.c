@@ -19,7 +19,7 @@ static const char *const functions[] = {
 	LIBZSTD_FUNCTIONS(LIBRARY_NAME) NULL
 };
 
-static const struct library library = {
+const struct library libzstd = {
 	.file = "libzstd.so.1", .package = "libzstd1",
 	.function = functions,
 };
@@ -34,19 +34,13 @@ libzstd_window(const struct decoder *d)
 	return bits;
 }
 
-int
-libzstd_load(struct libzstd *lib, const char *what, struct fault *f)
-{
-	return library_load(&library, lib, what, f);
-}
-
 ZSTD_DCtx *
 libzstd_open(struct libzstd *lib, const struct decoder *d, const char *what,
     struct fault *f)
 {
 	ZSTD_DCtx *context;
 
-	if (libzstd_load(lib, what, f) != 0)
+	if (library_load(&libzstd, lib, what, f) != 0)
 		return NULL;
 	context = lib->ZSTD_createDCtx();
 	if (context != NULL && !lib->ZSTD_isError(lib->ZSTD_DCtx_setParameter(

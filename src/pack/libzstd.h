@@ -21,11 +21,10 @@ struct libzstd {
 	LIBZSTD_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-/* Load the library.  Returns 0, or -1 with *f. */
-int libzstd_load(struct libzstd *, const char *what, struct fault *f);
+extern const struct library libzstd;
 
 /*
- * The same, and make a context that takes the windows that zstd takes,
+ * Load the library, and make a context that takes the windows that zstd takes,
  * or larger ones if mem= has room for them.  Returns NULL with *f.
  */
 ZSTD_DCtx *libzstd_open(struct libzstd *, const struct decoder *,

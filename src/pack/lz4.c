@@ -6,7 +6,6 @@
 #include "rows.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/library.h"
 #include "base/status.h"
@@ -47,21 +46,11 @@ struct lz4 {
 static int
 lz4_open(struct decoder *d, struct fault *f)
 {
-	struct lz4 *l = calloc(1, sizeof(*l));
+	struct lz4 *l = d->state;
 
-	if (l == NULL)
-		return fault_errno(f, ENOMEM, "decode=lz4");
-	if (library_load(&library, &l->lib, "decode=lz4", f) != 0) {
-		free(l);
-		return -1;
-	}
-	if (l->lib.LZ4F_isError(l->lib.LZ4F_createDecompressionContext(
-	    &l->context, LZ4F_VERSION))) {
-		free(l);
-		return fault_errno(f, ENOMEM, "decode=lz4");
-	}
-	d->state = l;
-	return 0;
+	return !l->lib.LZ4F_isError(l->lib.LZ4F_createDecompressionContext(
+	    &l->context, LZ4F_VERSION)) ? 0 :
+	    fault_errno(f, ENOMEM, "decode=lz4");
 }
 
 static bool
@@ -97,7 +86,6 @@ lz4_close(struct decoder *d)
 	struct lz4 *l = d->state;
 
 	l->lib.LZ4F_freeDecompressionContext(l->context);
-	free(l);
 }
 
 static int
@@ -113,7 +101,8 @@ lz4_measure(struct decoder *d, const struct codec_source *from,
 const struct codec lz4_codec = {
 	.word = "lz4", .bit = DECODE_LZ4, .begins = lz4_begins,
 #ifdef HAVE_LIBLZ4
-	.open = lz4_open, .start = lz4_start, .step = lz4_step,
-	.close = lz4_close, .measure = lz4_measure,
+	.room = sizeof(struct lz4), .library = &library, .open = lz4_open,
+	.start = lz4_start, .step = lz4_step, .close = lz4_close,
+	.measure = lz4_measure,
 #endif
 };

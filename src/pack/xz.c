@@ -54,21 +54,6 @@ struct xz {
 	lzma_stream	 s;
 };
 
-static int
-xz_open(struct decoder *d, struct fault *f)
-{
-	struct xz *x = calloc(1, sizeof(*x));
-
-	if (x == NULL)
-		return fault_errno(f, ENOMEM, "decode=xz");
-	if (library_load(&library, &x->lib, "decode=xz", f) != 0) {
-		free(x);
-		return -1;
-	}
-	d->state = x;
-	return 0;
-}
-
 static bool
 xz_start(struct decoder *d)
 {
@@ -133,7 +118,6 @@ xz_close(struct decoder *d)
 	struct xz *x = d->state;
 
 	x->lib.lzma_end(&x->s);
-	free(x);
 }
 
 /* Hand the library what it asks for, from the places that it names. */
@@ -204,7 +188,7 @@ xz_measure(struct decoder *d, const struct codec_source *from,
 const struct codec xz_codec = {
 	.word = "xz", .bit = DECODE_XZ, .begins = xz_begins, .gap = 4,
 #ifdef HAVE_LIBLZMA
-	.open = xz_open, .start = xz_start, .step = xz_step,
-	.close = xz_close, .measure = xz_measure,
+	.room = sizeof(struct xz), .library = &library, .start = xz_start,
+	.step = xz_step, .close = xz_close, .measure = xz_measure,
 #endif
 };

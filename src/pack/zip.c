@@ -416,26 +416,16 @@ zip_close(struct decoder *d)
 	z->z.inflateEnd(&z->inflating);
 	if (z->context != NULL)
 		z->zstd.ZSTD_freeDCtx(z->context);
-	free(z);
 }
 
 static int
 zip_open(struct decoder *d, struct fault *f)
 {
-	struct zip *z = calloc(1, sizeof(*z));
+	struct zip *z = d->state;
 
-	if (z == NULL)
-		return fault_errno(f, ENOMEM, "decode=zip");
-	if (libz_load(&z->z, "decode=zip", f) != 0) {
-		free(z);
-		return -1;
-	}
-	d->state = z;
-	if (z->z.inflateInit2_(&z->inflating, -MAX_WBITS, ZLIB_VERSION,
-	    sizeof(z->inflating)) == Z_OK)
-		return 0;
-	free(z);
-	return fault_errno(f, ENOMEM, "decode=zip");
+	return z->z.inflateInit2_(&z->inflating, -MAX_WBITS, ZLIB_VERSION,
+	    sizeof(z->inflating)) == Z_OK ? 0 :
+	    fault_errno(f, ENOMEM, "decode=zip");
 }
 
 static bool
@@ -527,7 +517,8 @@ zip_measure(struct decoder *d, const struct codec_source *from,
 const struct codec zip_codec = {
 	.word = "zip", .bit = DECODE_ZIP, .begins = zip_begins, .single = true,
 #if defined(HAVE_LIBZ) && defined(HAVE_LIBZSTD)
-	.open = zip_open, .start = zip_start, .step = zip_step,
-	.close = zip_close, .measure = zip_measure,
+	.room = sizeof(struct zip), .library = &libz, .open = zip_open,
+	.start = zip_start, .step = zip_step, .close = zip_close,
+	.measure = zip_measure,
 #endif
 };

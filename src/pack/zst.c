@@ -5,9 +5,6 @@
 
 #include "rows.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/status.h"
 #include "cli/opts.h"
 
@@ -28,17 +25,10 @@ struct zst {
 static int
 zst_open(struct decoder *d, struct fault *f)
 {
-	struct zst *z = calloc(1, sizeof(*z));
+	struct zst *z = d->state;
 
-	if (z == NULL)
-		return fault_errno(f, ENOMEM, "decode=zst");
 	z->context = libzstd_open(&z->lib, d, "decode=zst", f);
-	if (z->context == NULL) {
-		free(z);
-		return -1;
-	}
-	d->state = z;
-	return 0;
+	return z->context != NULL ? 0 : -1;
 }
 
 static bool
@@ -64,7 +54,6 @@ zst_close(struct decoder *d)
 	struct zst *z = d->state;
 
 	z->lib.ZSTD_freeDCtx(z->context);
-	free(z);
 }
 
 static int
@@ -80,7 +69,7 @@ zst_measure(struct decoder *d, const struct codec_source *from,
 const struct codec zst_codec = {
 	.word = "zst", .bit = DECODE_ZST, .begins = zst_begins,
 #ifdef HAVE_LIBZSTD
-	.open = zst_open, .start = zst_start, .step = zst_step,
-	.close = zst_close, .measure = zst_measure,
+	.room = sizeof(struct zst), .open = zst_open, .start = zst_start,
+	.step = zst_step, .close = zst_close, .measure = zst_measure,
 #endif
 };

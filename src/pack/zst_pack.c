@@ -65,7 +65,7 @@ packer_open(struct packer **made, int level, struct fault *f)
 	*made = NULL;
 	if (p == NULL)
 		return fault_errno(f, ENOMEM, "encode=");
-	if (libzstd_load(&p->lib, "encode=zst", f) != 0) {
+	if (library_load(&libzstd, &p->lib, "encode=zst", f) != 0) {
 		free(p);
 		return -1;
 	}

@@ -92,7 +92,7 @@ try_zip(const struct codec_source *from, struct bytes *b, size_t piece)
 	uint64_t made;
 	size_t left;
 
-	if (d.codec->open(&d, &f) != 0)
+	if (codec_open(&d, &f) != 0)
 		abort();
 	if (d.codec->measure(&d, from, &m, &f) != 0)
 		fuzz_failed(&f);
@@ -101,7 +101,7 @@ try_zip(const struct codec_source *from, struct bytes *b, size_t piece)
 		if (left == 0 && m.exact && m.size != made)
 			abort();
 	}
-	d.codec->close(&d);
+	codec_close(&d);
 }
 
 int
