@@ -27,7 +27,6 @@
 #include <unistd.h>
 
 #include "base/status.h"
-#include "base/value.h"
 
 enum {
 	LINE_MOST = 64 << 10,	/* bytes */

@@ -21,7 +21,6 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/secrets.h"
 #include "base/signals.h"
 #include "cli/opts.h"

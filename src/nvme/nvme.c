@@ -28,7 +28,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/status.h"
 #include "cli/opts.h"
 
 static bool

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/escape.h"
 #include "base/status.h"
 #include "cli/opts.h"
 

@@ -5,7 +5,6 @@
 
 #include "rows.h"
 
-#include "base/status.h"
 #include "cli/opts.h"
 
 static bool

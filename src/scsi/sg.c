@@ -32,7 +32,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "end/backend.h"
