@@ -263,8 +263,10 @@ help_quote(FILE *out, const char *text)
 	fputc('\'', out);
 }
 
+/* For each operand that takes one of a few numbers, them, between these. */
 static void
-bash_choices(FILE *out)
+help_choices(FILE *out, const char *before, const char *named,
+    const char *left, const char *right, const char *end)
 {
 	const char *arg, *choice;
 	size_t i, n;
@@ -272,11 +274,11 @@ bash_choices(FILE *out)
 	for (i = 0; i < COUNT(lines); i++) {
 		if (!has_choices(&lines[i]))
 			continue;
-		fprintf(out, "\t%s) words='", lines[i].name);
+		fprintf(out, "%s%s%s", before, lines[i].name, named);
 		arg = lines[i].arg;
 		while ((n = next_choice(&arg, &choice)) > 0)
-			fprintf(out, "%.*s ", (int)n, choice);
-		fputs("';;\n", out);
+			fprintf(out, "%s%.*s%s", left, (int)n, choice, right);
+		fputs(end, out);
 	}
 }
 
@@ -313,30 +315,12 @@ help_bash(FILE *out)
 		    words[i + 1].operand) != 0)
 			fputs("';;\n", out);
 	}
-	bash_choices(out);
+	help_choices(out, "\t", ") words='", "", " ", "';;\n");
 	fputs("\tesac\n\tpre=\n"
 	    "\tif [[ $val == *,* ]]; then pre=${val%,*}, val=${val##*,}; fi\n"
 	    "\tmapfile -t COMPREPLY < <(compgen -P \"$pre\" -W \"$words\" -- "
 	    "\"$val\")\n}\n"
 	    "complete -F _pardd pardd\n", out);
-}
-
-static void
-zsh_choices(FILE *out)
-{
-	const char *arg, *choice;
-	size_t i, n;
-
-	for (i = 0; i < COUNT(lines); i++) {
-		if (!has_choices(&lines[i]))
-			continue;
-		fprintf(out, "\tif compset -P 1 '%s='; then compadd --",
-		    lines[i].name);
-		arg = lines[i].arg;
-		while ((n = next_choice(&arg, &choice)) > 0)
-			fprintf(out, " %.*s", (int)n, choice);
-		fputs("; return; fi\n", out);
-	}
 }
 
 /* Print a row for _describe, which splits it at the first colon. */
@@ -369,7 +353,8 @@ help_zsh(FILE *out)
 		}
 		fputs(" )\n\t\t_describe word list; return\n\tfi\n", out);
 	}
-	zsh_choices(out);
+	help_choices(out, "\tif compset -P 1 '", "='; then compadd --", " ", "",
+	    "; return; fi\n");
 	fputs("\tnames=(", out);
 	for (i = 0; i < COUNT(lines); i++) {
 		fputs("\n\t\t", out);
