@@ -4,6 +4,7 @@
  */
 #include "nvme.h"
 
+#include <bsd/sys/endian.h>
 #include <errno.h>
 #include <linux/nvme_ioctl.h>
 #include <stdlib.h>
@@ -42,16 +43,6 @@ static const unsigned char *
 bytes_at(const unsigned char *page, size_t at)
 {
 	return page + at;
-}
-
-static uint64_t
-little_endian(const unsigned char *b, unsigned n)
-{
-	uint64_t v = 0;
-
-	while (n-- > 0)
-		v = v << 8 | b[n];
-	return v;
 }
 
 /* Whether a command failed through no fault of the disk: a reset, or a path. */
@@ -129,7 +120,7 @@ static int
 check_metadata(struct nvme_disk *d, const unsigned char *page,
     const char *name, struct fault *f)
 {
-	unsigned bytes = (unsigned)little_endian(format_of(page), 2);
+	unsigned bytes = le16dec(format_of(page));
 	bool in_line = (page[FLBAS] & 0x10) != 0;
 
 	d->protection = bytes > 0 ? page[DPS] & 7 : 0;
@@ -148,7 +139,7 @@ take_namespace(struct nvme_disk *d, const unsigned char *page,
 {
 	unsigned shift = format_of(page)[2];
 
-	d->blocks = little_endian(page + NSZE, 8);
+	d->blocks = le64dec(page + NSZE);
 	if (shift < 9 || shift > 16 || d->blocks >= (uint64_t)INT64_MAX >>
 	    shift)
 		return fault_set(f, STATUS_FILE, "%s says it has %llu blocks "
