@@ -385,20 +385,6 @@ read_view(struct view *v, int err, struct parts *t, struct fault *f)
 }
 
 int
-parts_read(struct endpoint *ep, struct parts *t, struct fault *f)
-{
-	struct view v;
-	int err;
-
-	*t = (struct parts){ .sector = SECTOR };
-	if (!parts_possible(ep))
-		return 0;
-	errno = 0;
-	err = view_open(&v, ep);
-	return read_view(&v, err, t, f);
-}
-
-int
 parts_rescued(struct endpoint *ep, const struct endpoint *whole,
     struct map *map, struct parts *t, struct fault *f)
 {
@@ -409,8 +395,15 @@ parts_rescued(struct endpoint *ep, const struct endpoint *whole,
 	if (!parts_possible(ep))
 		return 0;
 	errno = 0;
-	err = view_rescued(&v, ep, whole, map);
+	err = map == NULL ? view_open(&v, ep) :
+	    view_rescued(&v, ep, whole, map);
 	return read_view(&v, err, t, f);
+}
+
+int
+parts_read(struct endpoint *ep, struct parts *t, struct fault *f)
+{
+	return parts_rescued(ep, NULL, NULL, t, f);
 }
 
 void
