@@ -147,4 +147,7 @@ void fs_names_free(struct fs_names *);
 /* How many bytes of a list of extents are between "off" and "end". */
 uint64_t fs_among(const struct fs_extents *, uint64_t off, uint64_t end);
 
+/* CRC-32 of zlib, and of a GPT, without the inversions. */
+uint32_t fs_crc32(uint32_t crc, const void *, size_t);
+
 #endif

@@ -668,14 +668,6 @@ lvm_volume(struct lvm *v, size_t lv)
 	return good && n == want;
 }
 
-static int
-run_order(const void *a, const void *b)
-{
-	const struct fs_extent *x = a, *y = b;
-
-	return x->off < y->off ? -1 : x->off > y->off;
-}
-
 /* What lies between the extents in use is free; none is used twice. */
 static bool
 lvm_free(struct lvm *v)
@@ -683,7 +675,7 @@ lvm_free(struct lvm *v)
 	uint64_t at = 0, end;
 	size_t i;
 
-	qsort(v->run, v->runs, sizeof(*v->run), run_order);
+	qsort(v->run, v->runs, sizeof(*v->run), fs_extents_order);
 	for (i = 0; i <= v->runs; i++) {
 		end = i < v->runs ? v->run[i].off : v->count;
 		if (end < at)

@@ -140,7 +140,7 @@ fs_crc32c(uint32_t crc, const void *buf, size_t len)
 
 /* ------------------------------------------------------------- extents */
 
-static int
+int
 fs_extents_order(const void *a, const void *b)
 {
 	const struct fs_extent *x = a, *y = b;

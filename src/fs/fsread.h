@@ -92,6 +92,9 @@ bool fs_contradicts(struct fs_io *);
 /* The first extent of a list that ends after a byte. */
 size_t fs_behind(const struct fs_extents *, uint64_t off);
 
+/* For qsort: extents by their place. */
+int fs_extents_order(const void *, const void *);
+
 /* Remove the ranges noted as free from "off" on. */
 void fs_take_back(struct fs_io *, uint64_t off);
 
@@ -113,9 +116,6 @@ bool fs_by_copy(const struct fs_io *);
 
 /* Whether only proof counts. */
 bool fs_exact(const struct fs_io *);
-
-/* CRC-32 of zlib, without the inversions. */
-uint32_t fs_crc32(uint32_t crc, const void *, size_t);
 
 /* CRC-32C (Castagnoli, reflected), without the final inversion. */
 uint32_t fs_crc32c(uint32_t crc, const void *, size_t);

@@ -25,6 +25,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "end/lane.h"
+#include "fs/fsmap.h"
 #include "part/parts.h"
 
 /* --- the table of the source --------------------------------------------- */
@@ -92,15 +93,7 @@ enum {
 static uint32_t
 gpt_crc(const unsigned char *p, size_t len)
 {
-	uint32_t crc = ~UINT32_C(0);
-	int bit;
-
-	while (len-- > 0) {
-		crc ^= *p++;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (0xedb88320 & -(crc & 1));
-	}
-	return ~crc;
+	return ~fs_crc32(~UINT32_C(0), p, len);
 }
 
 /* Read a part of the source; false if it cannot be read. */
