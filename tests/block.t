@@ -261,9 +261,9 @@ blanked_source()
 	filled a 8M 512 1 && between dst 'blanked a.img' 15 if="$a" "$@" &&
 	    says 'its file was truncated during the copy'
 }
-it "says so of one that is as long again" blanked_source
-it "says so of one that is as long again, and verified" blanked_source verify=1
-it "says so in a rescue of one that is as long again" blanked_source map=map
+it "says so of a file that was made as long again" blanked_source
+it "says so of a file that was made as long again, with verify=1" blanked_source verify=1
+it "says so in a rescue of a file that was made as long again" blanked_source map=map
 # Filled again, the file shows only that somebody wrote to it, and not through the device.
 refilled()
 {
@@ -289,7 +289,7 @@ written_beside()
 	    'fallocate -p -o 10M -l 64k a.img; dd if=part of=a.img seek=20000 count=99 conv=notrunc; touch a.img' \
 	    0 if="$dev" count=16384 && complete && holds dst 0 0 5M 1
 }
-it "does not mind holes that were there, and what is done behind the copy" written_beside
+it "does not mind holes that were there, or changes behind the copy" written_beside
 blanked_target()
 {
 	filled b 8M 512 9 && "$blocks" make src 8M && between "$b" 'blanked b.img' \
@@ -374,14 +374,14 @@ shifted_target()
 }
 if perl -e 1 2>/dev/null; then
 	it "says that the medium was changed" another_medium
-	it "says it of one that was verified" another_medium verify=1
-	it "says it with coe=1" another_medium coe=1
+	it "says so with verify=1" another_medium verify=1
+	it "says so with coe=1" another_medium coe=1
 	it "does not believe a map of two media" another_rescued
 	it "does not compare with two media" another_compared
 	it "says that it begins elsewhere" shifted
 	it "... that was verified" shifted verify=1
 	it "... with a map" shifted map=map
-	it "says it of a target, too" shifted_target
+	it "says so of a target, too" shifted_target
 	it "... of one of several" shifted_target of=dst
 else
 	skip "no perl" "says that the medium was changed"
@@ -392,14 +392,14 @@ read_only()
 	truncate -s 1M a.img && "$blocks" make a.img 1M 1 && loop a.img --read-only &&
 	    exits 0 "$pardd" if="$dev" of=dst && holds dst 0 0 1M 1
 }
-it "copies a disk that cannot be written" read_only
+it "copies a write-protected disk" read_only
 write_protected()
 {
 	"$blocks" make src 1M && "$blocks" make b.img 1M 9 && loop b.img --read-only &&
 	    run "$pardd" if=src of="$dev"
 	[[ $status = 80 ]] && one_line "$dev is write-protected$" && untouched b.img 1M
 }
-it "says so when the target cannot be written" write_protected
+it "says that the target is write-protected" write_protected
 stdin_disk()
 {
 	filled a 1M 512 1 && "$pardd" if=- of=dst <"$a" 2>err && holds dst 0 0 1M 1

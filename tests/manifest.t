@@ -109,15 +109,15 @@ renewed()
 	    exits 0 "$pardd" if=src of=dst base=m manifest=m manifesthash=xxh128 && as_in if=dst &&
 	    jq -es '.[0].algorithm == "xxh128"' m >/dev/null
 }
-it "... which a new one has, too, unless it is told otherwise" renewed
+it "... as a new one has, too, unless told otherwise" renewed
 short_digest()
 {
 	copied manifesthash=sha256 && sed -i "2s/\"sha256\":\"./\"sha256\":\"/" m &&
 	    refused 'line 2: .*no digest' if=dst manifest=m check=1
 }
-it "... of which none is shorter" short_digest
-it "does not choose how to read one" usage 'names its own' if=a manifest=m check=1 manifesthash=sha256
-it "has one kind of digests" usage 'one word' if=a of=b manifest=m manifesthash=sha256,xxh128
+it "... but none that is shorter" short_digest
+it "takes no manifesthash= to read one" usage 'names its own' if=a manifest=m check=1 manifesthash=sha256
+it "takes one kind of digest only" usage 'one word' if=a of=b manifest=m manifesthash=sha256,xxh128
 # A range that does not begin where the file begins.
 within()
 {
@@ -148,7 +148,7 @@ from_pipe()
 	    sound src && as_in if=- <src && "$blocks" make - $bytes | as_in if=- &&
 	    "$pardd" if=src manifest=m 2>err | cmp - src && as_in if=src
 }
-it "takes pipes" from_pipe
+it "takes a pipe" from_pipe
 no_target()
 {
 	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=. skip=7 manifest=m &&
@@ -224,7 +224,7 @@ short_pipe()
 	    says 'no digest'
 }
 for bytes_there in 0 $mib $((2 * mib + 7)); do
-	it "does not call right a pipe of which only $bytes_there bytes come" short_pipe "$bytes_there"
+	it "does not accept a pipe of which only $bytes_there bytes come" short_pipe "$bytes_there"
 done
 # behind OPEN: the second of two copies to one descriptor, at an odd place
 behind()
@@ -267,7 +267,7 @@ lost()
 	    says "^pardd: $((6 * mib)) bytes were already present .m., and not written" &&
 	    [[ $(sed -n 's/ bytes.*copied.*//p' err) = $((3 * mib)) ]]
 }
-it "has no digest of what could not be read, and takes it for different" lost
+it "has no digest of what could not be read, and calls it different" lost
 read_error()
 {
 	copied && exits 3 with_faults "on=$PWD/dst op=read at=$bad fail=EIO" \
@@ -276,7 +276,7 @@ read_error()
 	    "$pardd" if=dst manifest=m check=1 coe=1 && does_not_say '^pardd: complete' &&
 	    says "differs: bytes 0 to $((mib - 1))" && does_not_say 'in the copy'
 }
-it "does not call right what it cannot read" read_error
+it "does not accept what it cannot read" read_error
 # Stopped by a signal while the last bytes were being read.
 interrupted()
 {
@@ -298,7 +298,7 @@ zeros_too()
 	    says "differs: bytes $mib to $((2 * mib - 1)) of src$"
 }
 only plain asan
-it "does not call right zeros that it cannot read" zeros_too
+it "does not accept zeros that it cannot read" zeros_too
 
 # ----------------------------------------------------------------------- base=
 
@@ -339,7 +339,7 @@ moved_on()
 	copied && flip dst $((2 * mib)) &&
 	    refused_base 'dst does not hold what m says, for example at byte 2097152: it is another disk'
 }
-it "refuses a base that the target does not hold any more" moved_on
+it "refuses a base that the target no longer matches" moved_on
 another_disk()
 {
 	copied && "$blocks" make dst $bytes 4 && refused_base 'dst does not hold what m says' &&
@@ -448,7 +448,7 @@ torn()
 	: >m
 	rejects 'm, line 1: it ends here.*truncated'
 }
-it "refuses one that is torn anywhere" torn
+it "refuses one that is cut short anywhere" torn
 spoilt()
 {
 	copied && cp m whole && sed "$2" whole >m && ! cmp -s m whole && rejects "$1"
@@ -471,7 +471,7 @@ no_file()
 	    refused 'not a regular file' if=src manifest=fifo check=1 &&
 	    refused 'not a regular file' if=src manifest=/dev/zero check=1
 }
-it "refuses what is no file" no_file
+it "refuses what is not a regular file" no_file
 not_there()
 {
 	copied && refused 'but not dst2' if=src of=dst2 base=m && [[ ! -e dst2 ]] &&

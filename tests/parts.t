@@ -288,7 +288,7 @@ large_entries()
 	done
 	refused 'its GPT has entries of 256 bytes, and only those of 128 are read' if=a of=. ipart=1
 }
-it "says so of a GPT with large entries" large_entries
+it "refuses a GPT with entries of 256 bytes" large_entries
 foreign()
 {
 	local kind
@@ -317,7 +317,7 @@ looped()
 	    dd of=a bs=1 seek=$((1048576 * 3 + 462)) conv=notrunc status=none &&
 	    refused 'chain of logical partitions does not end' if=a of=. ipart=5
 }
-it "refuses a chain of logical partitions that bites its tail" looped
+it "refuses a chain of logical partitions that leads back into itself" looped
 absurd()
 {
 	image a gpt 1 && printf '\377\377\377\0' |
@@ -538,8 +538,8 @@ not_all_of_it()
 	smaller 14335 && does_not_say sgdisk
 }
 if [[ -n $loops ]]; then
-	it "tells it of a smaller target, too, that has all partitions" astray_smaller
-	it "says nothing of it where a partition was cut" not_all_of_it
+	it "tells it for a smaller target, too, that has all partitions" astray_smaller
+	it "says nothing of it if a partition was cut off" not_all_of_it
 fi
 # crossed: a disk of 12 MiB whose first partition, of its table, lies behind the
 # second: that ends at block 4096, the first at block 16384
@@ -618,7 +618,7 @@ if [[ -n $loops ]]; then
 	it "names that in bytes where count= is in bytes" in_bytes
 	it "names no count= for which there is no room" no_such_room
 	it "names the first of many" many_behind
-	it "says nothing of it of the head of a disk, of another range, or without a device" no_clone
+	it "says nothing of it for the head of a disk, for another range, or without a device" no_clone
 	it "names the right count= for a target that is too small" advised
 fi
 # is_torn NOTE: of x.img, before the copy and after it, and in the plan
@@ -654,7 +654,7 @@ whole_table()
 	done
 	not_torn if=x.img && refused 'its GPT is damaged' if=x.img of=. ipart=1
 }
-it "... but does not ask that of a GPT that is damaged, or in a directory with such a name" whole_table
+it "... but not of a damaged GPT, or of a directory with such a name" whole_table
 torn_volume()
 {
 	truncate -s 32M x.img && mke2fs -qF x.img && not_torn if=x.img && truncate -s 20M x.img &&
@@ -849,7 +849,7 @@ if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
 	it "notes a file system that goes onto a disk with partitions" over_table
 	it "notes a disk that goes into a partition" nested
 	it "notes zeros that go over something" blank
-	it "... which what cannot be read is not" not_blank
+	it "... but not the zeros in place of what cannot be read" not_blank
 else
 	skip "no loop devices, or no mke2fs" "notes what is seldom meant"
 fi
@@ -861,7 +861,7 @@ if command -v mke2fs >/dev/null; then
 else
 	skip "no mke2fs" "lists what is overwritten"
 fi
-it "lists nothing where nothing is" nothing
+it "lists nothing if nothing is there" nothing
 
 # ------------------------------------------------------------ hostile tables
 
@@ -923,7 +923,7 @@ spoilt_large()
 	    sfdisk -q --no-reread --no-tell-kernel "$dev" &&
 	    spoilt large 4096 $n '' "$dev"
 }
-it "survives spoilt GPTs with right checksums" spoilt_gpt
-it "survives spoilt GPTs" spoilt_gpt plain
-it "survives spoilt MBRs and logical partitions" spoilt_dos
+it "survives damaged GPTs with correct checksums" spoilt_gpt
+it "survives damaged GPTs" spoilt_gpt plain
+it "survives damaged MBRs and logical partitions" spoilt_dos
 [[ -z $loops ]] || it "survives spoilt GPTs of 4096" spoilt_large

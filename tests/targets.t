@@ -74,7 +74,7 @@ second()
 	"$blocks" make src 100000 && exits 0 "$pardd" if=src of=a of2=b && same src a && same src b &&
 	    verdicts a='complete, flushed' b='complete, flushed' && ends_with 'complete, flushed: 2 targets'
 }
-it "has of2= for the second" second
+it "takes of2= for the second" second
 many()
 {
 	local n all=()
@@ -244,14 +244,14 @@ source_moves()
 	hurt 'on=b op=write at=1500000+1 times=1 flip;on=src op=read at=1500000+1 flip from=2' 14 verify=1 hash=md5 &&
 	    all_but_b '65536 bytes in 1 range of b are not what was written there'
 }
-it "repairs none with what the source had not when it was copied" source_moves
+it "repairs none if the source has changed since the copy" source_moves
 gone_by()
 {
 	in_memory && "$blocks" make src 4195304 &&
 	    exits 14 with_faults 'on=b op=write nth=3 flip' "$pardd" of=a of=b of=c bs=64k verify=1 < <(cat src) &&
 	    all_but_b '[0-9]+ bytes in 1 range of b are not what was written there'
 }
-it "repairs none where the source is gone by" gone_by
+it "repairs none if the source is gone by then" gone_by
 # What is dropped while it is repaired takes no other with it.
 dropped_then()
 {
@@ -269,7 +269,7 @@ bad_back()
 	hurt 'on=b op=read nth=2 fail=EIO' 14 verify=1 retries=0 && says '^pardd: b: byte [0-9]+ cannot be read back, or is not what' &&
 	    all_but_b '[0-9]+ bytes in 1 range of b cannot be read back, or are not what was written there'
 }
-it "tells of one of which a block cannot be read back" bad_back
+it "tells which has a block that cannot be read back" bad_back
 back_hung()
 {
 	hurt 'on=b op=read hang' 33 verify=1 timeout=1 && all_but_b 'no answer for 1 s'
@@ -282,7 +282,7 @@ not_extended()
 	    same src a && same src c && verdicts a='complete, flushed' \
 	    b='NOT complete: making it 1048576 bytes long: File too large' c='complete, flushed'
 }
-it "drops one that cannot be made as long" not_extended
+it "drops one that cannot be made long enough" not_extended
 # interfered STATUS WHY COMMAND...: what somebody does to b, when 3 MiB are there
 interfered()
 {
@@ -323,7 +323,7 @@ none_flushed()
 		b='NOT complete: writing .*: No space left on device' c='NOT complete: writing .*: Disk quota exceeded' &&
 	    ends_with 'NOT complete: 3 of 3 targets: a, b, c' && [[ $(grep -c 'that was the last target$' err) = 1 ]]
 }
-it "says of each what is wrong with it where none is left, and of one only that it was the last" none_flushed
+it "says what is wrong with each when none is left" none_flushed
 quiet()
 {
 	hurt 'on=b op=write from=4 fail=EIO' 55 status=none && [[ $(grep -c . err) = 2 ]] && verdicts b='NOT .*'
@@ -445,7 +445,7 @@ fi
 
 # --- what kinds there are
 
-it "writes into a partition of each, wherever that lies" parts
+it "writes into a partition of each, wherever it lies" parts
 odd_end()
 {
 	"$blocks" make src 1000100 && truncate -s 4M disk && loop disk &&
@@ -485,7 +485,7 @@ odd_verified()
 	    holds file 1000100 1000100 1096000 9 && holds disk 0 0 1000100
 }
 if can_loop; then
-	it "pads to whole blocks what needs it, and no other" odd_end
+	it "pads those that need whole blocks, and no others" odd_end
 	plainly "... also where it ends in zeros" eval 'size=1000100 && odd_hole'
 	plainly "... or conv=sync pads all, and one more" eval 'size=1000192 && odd_hole bs=128 conv=sync'
 	plainly "... each where its own blocks end, zeros that are made like those that are written" each_end file oflag=sparse
@@ -501,7 +501,7 @@ to_pipe()
 	    'standard output=complete, nothing to flush' b='complete, flushed' &&
 	    ends_with 'complete: 3 targets'
 }
-it "has a stream among them" to_pipe
+it "writes to a stream among them" to_pipe
 from_pipe()
 {
 	"$blocks" make src 3000000 && "$blocks" drip 3000000 | exits 0 "$pardd" of=a of=b bpt=64 verify=1 &&
@@ -519,7 +519,7 @@ discarded()
 {
 	"$blocks" make src 300000 && exits 0 "$pardd" if=src of=. of=/dev/null of=a && same src a
 }
-it "discards as one of them" discarded
+it "takes of=. as one of them" discarded
 sparse()
 {
 	truncate -s 8M src && "$blocks" make src 64k 1 1M && exits 0 "$pardd" if=src of=a of=b verify=1 "$@" &&
@@ -547,7 +547,7 @@ placed()
 	    holds a 4096 1024 8192 && holds b 4096 1024 8192 && holds a 12288 12288 1036288 2 &&
 	    exits 0 "$pardd" if=src of=a of=b oflag=trunc && size_is a 65536 && size_is b 65536
 }
-it "has seek=, count= and trunc for all" placed
+it "applies seek=, count= and trunc to all" placed
 lost()
 {
 	in_memory && "$blocks" make src 256k && with_faults "on=$PWD/src op=read at=65536+512,131072+1024 fail=EIO" \
@@ -581,7 +581,7 @@ manifested()
 	exits 0 "$pardd" if=src of=c of="$dev" manifest=m.bmap "$@" && exits 0 "$pardd" if=c of=d bmap=m.bmap &&
 	    same a d
 }
-it "makes the manifest of the target that it names, which is padded less than another" manifested 1000001 1000001
+it "makes the manifest of the first target, padded or not" manifested 1000001 1000001
 it "... and one that ends with a range" manifested 1048000 1048000 bs=4096 bpt=2
 it "... of which the last range is a block" manifested 1000001 1000001 bs=4096 bpt=1
 it "... with conv=sync" manifested 1000001 1000448 bs=512 conv=sync
@@ -599,7 +599,7 @@ told()
 	    .flushed]) == [["a", 0, "complete", true], ["b", 55, "stopped", false], ["c", 0, "complete", true]]) and
 	    (.targets[0].bytes_written == 4195304) and (.targets[1].bytes_written < 4195304))' j >/dev/null
 }
-it "tells programs of each" told
+it "tells of each in json=" told
 # A name that is not text, in messages, too.
 told_of_any_name()
 {

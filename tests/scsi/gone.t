@@ -32,15 +32,15 @@ for coe in ${LONG:+0} 1; do
 	back 2
 done
 
-# What reads as zeros where nothing is, on kernels that do so: a loop device whose
-# disk is taken away, or whose file is cut off.  No error tells.
+# Some kernels read zeros, and no error, from a loop device whose disk was taken away
+# or whose file was cut off.
 
 modprobe -a loop dm_mod
-# half COMMAND...: in the background, when half of image is there
 half_there()
 {
 	(($(stat -c %s image) > 4194304))
 }
+# half COMMAND...: run it in the background as soon as half of image is there
 half()
 {
 	local n
@@ -52,8 +52,8 @@ half()
 		"$@"
 	} >/dev/null 2>&1 &
 }
-# reads STATUS OPERANDS...: from $from to the file image; slowly, for half of it has to
-# be enough for a busy machine to see that it is half
+# reads STATUS OPERANDS...: from $from to the file image; slowly, so that a busy machine
+# notices the half in time
 reads()
 {
 	exits "$1" "$pardd" if="$from" of=image bs=512 bpt=64 rate=1M "${@:2}"
@@ -113,8 +113,8 @@ if type -P dmsetup >/dev/null; then
 	done
 fi
 
-# A drive whose medium is gone is there, and fails all reads.  It is locked while the
-# disk is open.
+# A drive without a medium answers, but fails all reads.  The medium is locked in while
+# the disk is open.
 eject()
 {
 	sg_raw "$QSG1" 1e 0 0 0 0 0 && sg_start --eject "$QSG1"
