@@ -208,16 +208,17 @@ padded()
 }
 it "never passes 100 %" padded
 # Of 1 MiB three quarters were there before, a part is outside of the domain, and
-# the rest comes at 130 kB/s; no read takes a second, which a rescue calls slow.
+# the rest comes at 80 kB/s, until there is a line.
 resumed()
 {
-	slow 1M 250 && cp src dst && printf '0 + 1\n0 0xC0000 +\n0xC0000 0x40000 ?\n' >map &&
+	slow 1M 400 && cp src dst && printf '0 + 1\n0 0xC0000 +\n0xC0000 0x40000 ?\n' >map &&
 	    printf '0 + 1\n0 0xF0000 +\n0xF0000 0x10000 -\n' >domain &&
 	    copies 0 map=map domain=domain "$@"
 }
 counted_on()
 {
 	local si percent mean
+	until_told 1 '^pardd: .* copying$' &
 	resumed progress=1 && grep '^pardd: .* copying$' err >lines || return
 	IFS=', ' read -r _ si _ _ _ percent _ _ _ _ mean _ <lines
 	((${si%.*} >= 786 && percent >= 80 && percent < 100 && ${mean%.*} < 100)) ||
@@ -227,10 +228,10 @@ counted_on()
 it "counts what was there of a rescue that goes on, but not for the rates" counted_on
 asked()
 {
-	slow 1M 250 && cp src dst && printf '0 + 1\n0 0xC0000 +\n0xC0000 0x40000 ?\n' >map &&
+	slow 1M 400 && cp src dst && printf '0 + 1\n0 0xC0000 +\n0xC0000 0x40000 ?\n' >map &&
 	    { FAULTS=$rules LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst bs=512 \
 	    bpt=64 thr=1 map=map json=json 2>err & } && until_true 20 grep -qs progress json &&
-	    kill -USR1 "$(awk '$1 == "pid" { print $2 }' how)" && wait $! && ended exit 0 &&
+	    kill -USR1 "$(awk '$1 == "pid" { print $2 }' how)" && until_told 1 'counting earlier runs' && wait %% && ended exit 0 &&
 	    says '^pardd: [789][0-9]* of 1048576 bytes are finished, counting earlier runs' &&
 	    says '^[0-9]{1,6} bytes .*copied' || return
 	! command -v jq || jq -es '[.[] | select(.event == "progress")][0] |
