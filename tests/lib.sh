@@ -161,6 +161,16 @@ skip()
 	echo "ok $((++number)) - $2 # SKIP $1"
 }
 
+# command -v NAME...: all are here; for the shell's own one is enough
+command()
+{
+	local name
+	[[ $1 = -v ]] || { builtin command "$@"; return; }
+	for name in "${@:2}"; do
+		builtin command -v "$name" || return
+	done
+}
+
 needs()
 {
 	local proof=()
