@@ -442,8 +442,9 @@ encoded_open_readback(const struct endpoint *target, struct endpoint *r,
 {
 	const struct encoded *e = target->priv;
 	/* an unpacker takes the room of three frames at least */
+	const int64_t least = INT64_C(3) * FRAME_MOST;
 	const struct opts o = { .decode = DECODE_ZST, .mem = e->memory > 0 ?
-		    MAX(e->memory, 3 * FRAME_MOST) : -1, .thr = e->threads,
+		    MAX(e->memory, least) : -1, .thr = e->threads,
 		.count = -1 };
 	int failed;
 
