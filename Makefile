@@ -191,7 +191,7 @@ $(CONFIG)/config.mk: configure
     pictures bench bench-scsi portability coverage mutants fuzz
 check:
 	@echo 'All tests: ten minutes on two cores.  As root this installs what is missing' \
-	    'of some 150 Debian packages; make check-short takes two minutes, and 80.'
+	    'of some 190 Debian packages; make check-short takes two minutes, and 90.'
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
 
