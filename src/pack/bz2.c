@@ -77,7 +77,8 @@ bz2_step(struct decoder *d, struct codec_io *io)
 	unsigned out = (unsigned)MIN(io->out_len, UINT_MAX);
 	int result;
 
-	b->s.next_in = (char *)(uintptr_t)io->in;
+	/* what libbz2 only reads it does not declare const */
+	memcpy(&b->s.next_in, &io->in, sizeof(io->in));
 	b->s.avail_in = in;
 	b->s.next_out = (char *)io->out;
 	b->s.avail_out = out;

@@ -28,7 +28,7 @@ libz_step(const struct libz *lib, z_stream *z, struct decoder *d,
 	uInt out = (uInt)MIN(io->out_len, UINT_MAX);
 	int result;
 
-	z->next_in = (Bytef *)(uintptr_t)io->in;
+	z->next_in = io->in;
 	z->avail_in = in;
 	z->next_out = io->out;
 	z->avail_out = out;

@@ -4,6 +4,7 @@
 #ifndef PARDD_LIBZ_H
 #define PARDD_LIBZ_H
 
+#define ZLIB_CONST		/* what zlib reads is const */
 #include <zlib.h>
 
 #include "base/library.h"
