@@ -482,13 +482,13 @@ add_members(struct stack *s, size_t i)
 static void
 add_below(struct stack *s, size_t i)
 {
+	bool ids = (s->how & STACK_IDS) != 0, found;
 	struct stack_place p;
 	struct disk d;
 
-	bool ids = (s->how & STACK_IDS) != 0;
-
-	if (!(ids ? disk_of_block : disk_place)(s->at[i].dev, &d) ||
-	    d.err != 0) {
+	found = ids ? disk_of_block(s->at[i].dev, &d) :
+	    disk_place(s->at[i].dev, &d);
+	if (!found || d.err != 0) {
 		stack_hide(s, i, d.err);
 		return;
 	}

@@ -133,14 +133,16 @@ static bool
 walk_frame(struct walk *w, bool lz4, struct codec_measure *m)
 {
 	unsigned flags = w->head[4];
+	bool known;
 	size_t length;
 	uint64_t size, from = w->at, sum;
 
 	if (frame_skipped(w->head, w->n))
 		return w->n >= 8 && walk_on(w, 8 + codec_number(w->head + 4,
 		    4));
-	if (!frame_own(w->head, w->n, lz4) || !(lz4 ? lz4_head : zst_head)(w,
-	    &length, &size) || __builtin_add_overflow(m->size, size, &sum))
+	known = frame_own(w->head, w->n, lz4) && (lz4 ?
+	    lz4_head(w, &length, &size) : zst_head(w, &length, &size));
+	if (!known || __builtin_add_overflow(m->size, size, &sum))
 		return false;
 	if (!walk_on(w, length) || !walk_blocks(w, lz4, lz4 && (flags & 16) !=
 	    0 ? 4 : 0, (flags & 4) != 0 ? 4 : 0)) {

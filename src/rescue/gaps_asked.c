@@ -29,10 +29,12 @@ asked_free(const struct gaps *g, uint64_t *off, uint64_t *end)
 {
 	const struct gap_piece *p, *last = g->piece + WORKERS_MOST;
 
-	for (p = g->piece; p < last && *off < *end; p++)
+	for (p = g->piece; p < last && *off < *end;)
 		if (p->busy && p->gap.off <= *off && p->gap.end > *off) {
 			*off = p->gap.end;
-			p = g->piece - 1;
+			p = g->piece;
+		} else {
+			p++;
 		}
 	for (p = g->piece; p < last && *off < *end; p++)
 		if (p->busy && p->gap.off > *off && p->gap.end > p->gap.off)

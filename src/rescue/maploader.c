@@ -273,8 +273,9 @@ apply_domain(const struct plan *p, struct map *map, struct fault *f)
 
 	if (path == NULL)
 		return 0;
-	failed = ((p->opts->rescue & RESCUE_LOOSE) != 0 ? mapfile_load_loose :
-	    mapfile_load)(&domain, path, f);
+	failed = (p->opts->rescue & RESCUE_LOOSE) != 0 ?
+	    mapfile_load_loose(&domain, path, f) :
+	    mapfile_load(&domain, path, f);
 	if (failed == 0 && domain.n == 0)
 		failed = fault_set(f, STATUS_REFUSED,
 		    "%s does not exist, or is empty", path);

@@ -39,11 +39,13 @@ try_frames(const struct codec_source *from, bool lz4)
 	frames_measure(from, lz4, &m);
 	if (m.exact != (m.parts > 0) || (m.part != NULL && !m.exact))
 		abort();
-	for (i = 0; m.part != NULL && i < m.parts; at += m.part[i++].size)
+	for (i = 0; m.part != NULL && i < m.parts; i++) {
 		if (m.part[i].at != at || m.part[i].size == 0 ||
 		    m.part[i].from > from->size ||
 		    m.part[i].length > from->size - m.part[i].from)
 			abort();
+		at += m.part[i].size;
+	}
 	if (m.part != NULL && at != m.size)
 		abort();
 	free(m.part);
@@ -57,7 +59,7 @@ unpack(struct decoder *d, const struct bytes *b, size_t piece, uint64_t *made,
 {
 	enum codec_step step = CODEC_GOES_ON;
 	size_t at = 0, idle = 0;
-	unsigned char out[32];
+	unsigned char out[32] = { 0 };
 
 	for (*made = 0; step == CODEC_GOES_ON && idle < 8;) {
 		size_t n = b->n - at < piece ? b->n - at : piece;
