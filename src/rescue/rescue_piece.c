@@ -26,6 +26,7 @@ enum {
 };
 
 static const double slow_read = 1.0;	/* s: leave an area as slow as this */
+static const double starts_up = 15;	/* s: what a disk may take for that */
 static const double hint_least = .01;	/* s */
 static const double usual_times = 3;	/* as long as good reads take */
 static const double wary_for = 600;	/* multiple of the time that an error
@@ -48,12 +49,13 @@ rescue_who(const struct worker *w)
 /* --- the turn ------------------------------------------------------------- */
 
 /*
- * Seconds after which a stuck reader is left behind: longer than errors take.
+ * Seconds after which a stuck reader is left behind: longer than errors take,
+ * and than a disk takes to start up.
  */
 static double
 rescue_patience(const struct rescue *r)
 {
-	return MAX(slow_read, 2 * r->longest);
+	return r->begun ? MAX(slow_read, 2 * r->longest) : starts_up;
 }
 
 /*
@@ -66,6 +68,8 @@ rescue_hint(const struct rescue *r)
 {
 	double least = MAX(hint_least, usual_times * r->usual);
 
+	if (!r->begun)
+		return starts_up;
 	return MAX(r->longest > 0 ? r->longest / 4 : slow_read, least);
 }
 
@@ -288,6 +292,7 @@ piece_read_all(struct worker *w, struct hold *h, struct io *io)
 {
 	struct job *job = w->job;
 	struct rescue *r = job->rescue;
+	bool first = !r->begun;
 	double seconds;
 
 	flight_begin(&r->flight, w);
@@ -306,6 +311,8 @@ piece_read_all(struct worker *w, struct hold *h, struct io *io)
 		*io = piece_read_before(w, h, *io);
 	} else if (io->err != 0 || io->done < io->len) {
 		return false;
+	} else if (first) {
+		seconds = 0;		/* the disk may have had to start up */
 	} else {
 		rescue_usual(r, seconds);
 	}
