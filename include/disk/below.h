@@ -61,7 +61,8 @@ uint64_t below_writes(dev_t node);
 /*
  * Call fn for each node that a dm or md device lies on, directly or through
  * others, with its kernel name, until it returns something other than 0; that
- * is returned.
+ * is returned.  An errno value if there may be more nodes, which could not be
+ * looked up for lack of a descriptor or of memory.
  */
 int below_each(dev_t node, int (*fn)(dev_t node, const char *name, void *arg),
     void *arg);

@@ -333,10 +333,15 @@ below_each(dev_t node, int (*fn)(dev_t node, const char *name, void *arg),
 	for (p = s.at; p < s.at + s.n && got == 0; p++) {
 		p->mark = s.at[p->above].mark;	/* it is below a loop device */
 		p->mark |= p->step == STACK_BACKING;
-		if (p->step == STACK_MEMBER && p->dev != 0 && p->mark == 0 &&
-		    disk_place(p->dev, &d))
+		if (p->step != STACK_MEMBER || p->dev == 0 || p->mark != 0)
+			continue;
+		if (disk_place(p->dev, &d))
 			got = fn(p->dev, d.name, arg);
+		else
+			stack_not_seen(&s, p->dev, d.err);
 	}
+	if (got == 0)
+		got = sysfs_unasked(s.err);
 	stack_end(&s);
 	return got;
 }

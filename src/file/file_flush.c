@@ -20,23 +20,36 @@
 #include "disk/sysfs.h"
 #include "scsi/scsi.h"
 
-/* Whether the kernel believes that the disk has no cache. */
-static bool
-said_write_through(dev_t node)
+static int
+flush_unasked(const struct endpoint *ep, int err, struct fault *f)
 {
-	int dir = sysfs_open("block", node);
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: whether a disk has to be "
+	    "asked to flush its cache cannot be looked up: %s", ep->name,
+	    errno_words(err));
+}
+
+/*
+ * Whether the kernel believes that the disk has no cache (1 or 0); -1 with *f:
+ * that could not be asked.
+ */
+static int
+said_write_through(const struct endpoint *ep, dev_t node, struct fault *f)
+{
+	int dir = sysfs_open("block", node), err = 0;
 	char cache[32];
 	bool is;
 
 	if (dir < 0)
-		return false;
-	is = (sysfs_text(dir, "queue/write_cache", cache, sizeof(cache)) ||
-	    sysfs_text(dir, "../queue/write_cache", cache, sizeof(cache))) &&
-	    strcmp(cache, "write through") == 0 &&
+		return sysfs_unasked(errno) == 0 ? 0 :
+		    flush_unasked(ep, errno, f);
+	if (!sysfs_text(dir, "queue/write_cache", cache, sizeof(cache)) &&
+	    !sysfs_text(dir, "../queue/write_cache", cache, sizeof(cache)))
+		err = sysfs_unasked(errno);
+	is = strcmp(cache, "write through") == 0 &&
 	    (faccessat(dir, "device/scsi_disk", F_OK, 0) == 0 ||
 	    faccessat(dir, "../device/scsi_disk", F_OK, 0) == 0);
 	close(dir);
-	return is;
+	return err == 0 ? is : flush_unasked(ep, err, f);
 }
 
 /*
@@ -83,10 +96,10 @@ static int
 flush_member(dev_t node, const char *name, void *arg)
 {
 	const struct flush *flush = arg;
-	int fd, failed;
+	int fd, failed = said_write_through(flush->ep, node, flush->f);
 
-	if (!said_write_through(node))
-		return 0;
+	if (failed <= 0)
+		return failed;
 	fd = open_member(node, name);
 	if (fd < 0)
 		return fd == -EACCES || fd == -EPERM || disk_lost(node, true) ?
@@ -103,12 +116,15 @@ flush_disk(const struct endpoint *ep, const struct file *file, struct fault *f)
 {
 	struct flush flush = { ep, f };
 	struct stat st;
+	int got;
 
 	if (!file->device || fstat(file->plain, &st) != 0)
 		return 0;
-	if (said_write_through(st.st_rdev))
-		return flush_scsi(ep, file->plain, f);
-	return below_each(st.st_rdev, flush_member, &flush);
+	got = said_write_through(ep, st.st_rdev, f);
+	if (got != 0)
+		return got < 0 ? got : flush_scsi(ep, file->plain, f);
+	got = below_each(st.st_rdev, flush_member, &flush);
+	return got > 0 ? flush_unasked(ep, got, f) : got;
 }
 
 static int

@@ -902,6 +902,8 @@ CASE(asks_the_disk_itself_to_write_its_cache)
 	asks_scsi(-0x52400, 0, "");
 	asks_scsi(EIO, STATUS_NOT_FLUSHED, "failed: Input/output error");
 	asks_scsi(-0x40300, STATUS_NOT_FLUSHED, "failed: Hardware Error");
+	deny("sysfs", 0, 0, EMFILE);
+	asks_scsi(0, STATUS_NOT_FLUSHED, "cannot be looked up: Too many open");
 	deny("fstat", 0, 0, EIO);
 	asks_scsi(EIO, 0, "");
 	sysfs_has("queue/write_cache", "write back\n");
@@ -926,6 +928,9 @@ CASE(asks_the_disks_that_it_lies_on)
 	assert_int_equal(prepared(-1), 0);
 	asks_scsi(0, STATUS_NOT_FLUSHED, "sdb, which it lies on, cannot be "
 	    "asked to flush its cache: No such file");
+	deny("sysfs", 0, 2, EMFILE);		/* what is below is not listed */
+	asks_scsi(0, STATUS_NOT_FLUSHED, "cannot be looked up: Too many open");
+	deny_nothing();
 	deny("node", 0, 0, EACCES);
 	asks_scsi(0, 0, "");
 	deny("node", 0, 0, EPERM);

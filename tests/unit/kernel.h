@@ -119,6 +119,8 @@ opens(int dir, const char *path, int flags, mode_t mode)
 	    denied("open", (unsigned long)(flags & O_DIRECT)))
 		return -1;
 	if (strncmp(path, "/sys/dev/", 9) == 0) {
+		if (denied("sysfs", 0))
+			return -1;
 		if (kernel.sysfs[0] == '\0') {
 			errno = ENOENT;
 			return -1;
