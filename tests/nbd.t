@@ -479,7 +479,7 @@ few_descriptors()
 	for n in {5..30}; do
 		run bash -c 'ulimit -n "$1" && exec "${@:2}"' _ "$n" "$pardd" if=src of="$uri" "$@"
 		[[ $status != 0 ]] || break
-		[[ $status = 74 ]] && says ': Too many open files$' || fail "$n: status $status: $(<err)" || return
+		[[ $status = 74 || $status = 101 ]] && says ': Too many open files' || fail "$n: status $status: $(<err)" || return
 	done
 	((n > 8)) && complete && same src dst
 }
