@@ -146,9 +146,16 @@ partly()
 	bytes=$(sed -n 's/.*it has the first \([0-9]*\) bytes.*/\1/p' err) && zstd -dcq "$1" >part &&
 	    [[ $(stat -c %s part) = "$bytes" ]] && cmp -n "$bytes" part image
 }
+no_room()
+{
+	content image 9000 && truncate -s 2M fs && mke2fs -q fs && mkdir mnt && mount -o loop fs mnt && undo umount "$PWD/mnt" &&
+	    ! cat /dev/zero >mnt/all 2>/dev/null && exits 78 "$pardd" if=image of=mnt/x encode=zst &&
+	    says '^pardd: mnt/x: it is cut short: it has the first 0 bytes of the content' && [[ ! -s mnt/x ]]
+}
 if can_loop; then
 	it "tells of a full disk, and leaves whole frames" full
 	it "... also with sync=0" full sync=0
+	it "... and of one on which there was no room at all" no_room
 fi
 stopped()
 {

@@ -54,7 +54,9 @@ struct encoded {
 	size_t		 gap;		/* for so much content */
 	struct packed_frame *frame;
 	size_t		 frames;
-	unsigned char	*table;		/* of them, once that is written */
+	unsigned char	*table;		/* of them, once that is written; */
+	bool		 cut_short;	/* or it has just whole frames, of pos
+					 * bytes */
 	struct io	 failed;	/* how, if its err is not 0 */
 };
 
@@ -332,7 +334,8 @@ encoded_settle(struct encoded *e)
 		content += e->frame[i].size;
 	}
 	if (e->table == NULL) {
-		e->pos = encoded_cut(e, whole) ? content : 0;
+		e->cut_short = encoded_cut(e, whole);
+		e->pos = content;
 		e->stored = whole;
 	}
 	err = lane_detach(&e->lane);
@@ -488,7 +491,8 @@ encoded_close(struct endpoint *ep)
 		    "%% of its content", (unsigned long long)e->stored,
 		    e->pos > 0 ? 100.0 * (double)e->stored / (double)e->pos :
 		    0);
-	else if (e->pos > 0 && e->carrier.kind == END_FILE)
+	else if (e->cut_short && (e->pos > 0 || e->failed.err != 0) &&
+	    e->carrier.kind == END_FILE)
 		snprintf(ep->said, sizeof(ep->said), "it is cut short: it has "
 		    "the first %llu bytes of the content, and no table of its "
 		    "frames", (unsigned long long)e->pos);
