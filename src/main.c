@@ -40,8 +40,7 @@
 #include "view/view.h"
 
 struct session {		/* of a command line that copies */
-	struct opts	*o;		/* words */
-	struct opts	 words;
+	struct opts	*o;
 	struct events	 ev;
 	struct endpoint	 src, dst;
 	int		 signo;		/* the signal that stopped it, or 0 */
@@ -114,8 +113,8 @@ end_session(struct session *s, int status)
 
 /*
  * End the process while workers, or what writes the files of the run, go on.
- * They use the plan and the ends, and may still write, so nothing is closed or
- * released.
+ * They use the plan and the ends, which lie on this stack, and may still write,
+ * so nothing is closed or released.
  */
 static _Noreturn void
 session_abandon(struct session *s, struct decision *d, struct outcome *out)
@@ -440,38 +439,27 @@ print_only(const struct opts *o)
  * title of the process, or NULL.
  */
 static int
-session_run_words(struct session *s, int argc, char *words[], char *title[],
-    const struct secrets *secrets)
-{
-	struct fault f;
-	int status;
-
-	s->o = &s->words;
-	s->signo = 0;
-	s->stuck = false;
-	if (opts_parse(s->o, argc, words, &f) != 0 &&
-	    (f.by != TOLD_LEASED || session_open(s, session_parse, &f) != 0))
-		return session_misused(s, &f);
-	if (s->o->mode != MODE_COPY && s->o->mode != MODE_DRY_RUN)
-		return print_only(s->o);
-	s->o->title = title;
-	s->o->secrets = secrets;
-	status = end_session(s, session_copy(s));
-	if (s->stuck)
-		_exit(status);	/* atexit handlers might wait for it */
-	return status;
-}
-
-/* The session is too large for the stack. */
-static int
 session_start(int argc, char *words[], char *title[],
     const struct secrets *secrets)
 {
-	struct session *s = malloc(sizeof(*s));
-	int status = s == NULL ? STATUS_FILE :
-	    session_run_words(s, argc, words, title, secrets);
+	struct opts o;
+	struct session s;
+	struct fault f;
+	int status;
 
-	free(s);
+	s.o = &o;
+	s.signo = 0;
+	s.stuck = false;
+	if (opts_parse(&o, argc, words, &f) != 0 &&
+	    (f.by != TOLD_LEASED || session_open(&s, session_parse, &f) != 0))
+		return session_misused(&s, &f);
+	if (o.mode != MODE_COPY && o.mode != MODE_DRY_RUN)
+		return print_only(&o);
+	o.title = title;
+	o.secrets = secrets;
+	status = end_session(&s, session_copy(&s));
+	if (s.stuck)
+		_exit(status);	/* atexit handlers might wait for it */
 	return status;
 }
 

@@ -28,17 +28,17 @@ it "says 78 when stdout is full" full_stdout
 
 small_stack()
 {
-	"$blocks" make src 3M && ulimit -s 32 && exits 0 "$pardd" if=src of=dst "$@" && complete &&
+	"$blocks" make src 3M && ulimit -s 40 && exits 0 "$pardd" if=src of=dst "$@" && complete &&
 	    same src dst
 }
 if [[ $VARIANT = plain ]]; then
 	for operand in time=1 profile=p.{csv,json,svg} control=ctl verify=1 oflag=sparing map=map \
 	    "json=j log=l hash=sha256 hashfile=h manifest=m profile=p.svg verbose=9 time=1"; do
 		# shellcheck disable=SC2086
-		it "needs no more than 32 KiB of stack with $operand" small_stack $operand
+		it "needs no more than 40 KiB of stack with $operand" small_stack $operand
 	done
 else
-	skip "sanitizers take more" "needs no more than 32 KiB of stack"
+	skip "sanitizers take more" "needs no more than 40 KiB of stack"
 fi
 
 # The first thing that finds no descriptor says so, until there are enough: in one
@@ -844,7 +844,7 @@ lost_with_little_stack()
 {
 	"$blocks" make src 2M || return
 	FAULTS="on=$PWD/src op=read at=1000000+1 fail=EIO" LD_PRELOAD=$shim \
-	    exits 100 bash -c 'ulimit -s 32 && exec "$@"' - "$pardd" if=src of=dst map=map report=r.html && [[ -s r.html ]]
+	    exits 100 bash -c 'ulimit -s 40 && exec "$@"' - "$pardd" if=src of=dst map=map report=r.html && [[ -s r.html ]]
 }
 if [[ $VARIANT = plain ]]; then
 	it "looks at what was lost with a small stack" lost_with_little_stack
