@@ -217,8 +217,9 @@ due()
 		[[ -n $domain || $len = 0 || $("$maps" list map +) = "$off+$len" ]] ||
 		    fail "status 0, and the map has $left" ;;
 	100)	[[ -n $("$maps" list map '*/-?') ]] || fail "status 100, and nothing is bad" ;;
-	55 | 78)	[[ $rules = *op=write* || $status$rules = 55*op=flush* ]] &&
-		{ [[ $rules = *op=write* ]] || says 'may have lost what map calls finished'; } ;;
+	55)	[[ $rules = *op=write* ]] ||
+		{ [[ $rules = *op=flush* ]] && says 'may have lost what map calls finished'; } ;;
+	78)	[[ $rules = *op=write* ]] ;;
 	69)	[[ $rules = *op=read* ]] ;;
 	103)	[[ $rules = *op=flush* ]] ;;
 	129 | 130 | 137 | 143)
