@@ -145,6 +145,19 @@ unmountable()
 	exits 0 "$pardd" if="$a" of="$dev" table=fix -d && grep -q 'cannot be mounted from [^ ]*: partition 2 ' <(tr -s ' \n' ' ' <out) &&
 	    exits 0 "$pardd" if="$a" of="$dev" table=fix && complete && says 'note: file systems made for smaller sectors cannot be mounted from [^ ]*: partition 2$'
 }
+# Many have a FAT: as many are named as there is room for, none in part.
+many_unmountable()
+{
+	local i
+	disk_of a 40M 512 && { echo 'label: gpt'; for i in {1..40}; do echo size=256KiB; done; } |
+	    sfdisk -q --no-reread --no-tell-kernel "$dev" && a=$dev || return
+	for i in $(sfdisk -J "$a" | jq '.partitiontable.partitions[].start'); do
+		printf '\0\2' | dd status=none of="$a" bs=1 seek=$((i * 512 + 11)) conv=notrunc &&
+		    printf FAT | dd status=none of="$a" bs=1 seek=$((i * 512 + 54)) conv=notrunc || return
+	done
+	sync "$a" && disk_of b 64M 4096 && exits 0 "$pardd" if="$a" of="$dev" table=fix && complete &&
+	    says 'cannot be mounted from [^ ]*: partition 1, 2, ([0-9]+, )*16, 17, \.\.\.$'
+}
 mountable()
 {
 	! unmountable "$@" >said && grep -q '^Table' out && exits 0 "$pardd" if="$a" of="$dev" table=fix && complete &&
@@ -461,6 +474,7 @@ if command -v mke2fs >/dev/null; then
 	it "... but not with larger blocks" mountable 4096 mke2fs -q -b 4096 fs
 	it "... nor on sectors of the same size" mountable 512 mke2fs -q -b 1024 fs
 fi
+it "... of many the first" many_unmountable
 ! command -v mkfs.fat >/dev/null || it "... FAT" unmountable 4096 mkfs.fat fs
 ! command -v mkfs.xfs >/dev/null || it "... XFS" unmountable 4096 eval 'truncate -s 320M fs && mkfs.xfs -q -f fs'
 it "gives new identifiers with table=new" new_names 512

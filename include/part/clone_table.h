@@ -36,8 +36,9 @@ struct clone_table {		/* of one target */
 	size_t	 n;		/* 0: the source's table fits as it is */
 	struct table_write write[TABLE_WRITES];
 	char	 renew[240];	/* "new": what gives file systems new UUIDs */
-	char	 unmountable[64];	/* "1, 3": partitions whose file system
-				 * cannot be on sectors of this size; or "" */
+	char	 unmountable[64];	/* "1, 3", or "1, 3, ...": partitions
+				 * whose file system cannot be on sectors of
+				 * this size; or "" */
 };
 
 /*

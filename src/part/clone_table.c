@@ -14,6 +14,7 @@
  */
 #include "part/clone_table.h"
 
+#include <bsd/string.h>
 #include <bsd/sys/endian.h>
 #include <errno.h>
 #include <stdio.h>
@@ -789,25 +790,41 @@ volume_sector(const unsigned char *start)
 	return 0;
 }
 
+/* List the partitions whose file system cannot be on sectors of this size. */
+static void
+table_find_unmountable(const struct making *m)
+{
+	const char *dots = ", ...";
+	const struct parts *t = &m->src->parts;
+	char *text = m->to->unmountable, one[16];
+	const size_t room = sizeof(m->to->unmountable);
+	bool full = false;
+	uint32_t sector;
+	size_t i;
+
+	for (i = 0; i < t->n && !full; i++) {
+		sector = volume_sector(m->src->boot[i]);
+		if (sector == 0 || sector >= m->to->sector)
+			continue;
+		snprintf(one, sizeof(one), "%s%u", text[0] != '\0' ? ", " : "",
+		    t->part[i].number);
+		full = strlen(text) + strlen(one) + strlen(dots) >= room;
+		strlcat(text, full ? dots : one, room);
+	}
+}
+
 /* Compare partitions with the target.  Returns 0, or -1 with *f. */
 static int
-table_check_parts(struct making *m)
+table_check_parts(const struct making *m)
 {
 	const struct parts *t = &m->src->parts;
-	char *text = m->to->unmountable;
-	const size_t room = sizeof(m->to->unmountable);
-	uint32_t sector;
-	size_t i, at = 0;
+	size_t i;
 
-	for (i = 0; i < t->n; i++) {
+	for (i = 0; i < t->n; i++)
 		if (!t->part[i].container && part_end(&t->part[i]) > m->size)
 			return table_too_small(m, t->part[i].number,
 			    part_end(&t->part[i]));
-		sector = volume_sector(m->src->boot[i]);
-		if (sector != 0 && sector < m->to->sector && at < room)
-			at += (size_t)snprintf(text + at, room - at, "%s%u",
-			    at > 0 ? ", " : "", t->part[i].number);
-	}
+	table_find_unmountable(m);
 	return 0;
 }
 
