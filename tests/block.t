@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Block devices, with blocks of 512 and of 4096 bytes.  Needs root.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 needs '((EUID == 0))' -- "not root"
@@ -84,13 +84,9 @@ it "refuses to end within a block of the target, with conv=sync" \
     misfit 512 4096 bs=512 count=9 conv=sync
 it "refuses to pad to a part of a block" misfit 512 4096 bs=3k count=9 conv=sync
 it "refuses to write a block of 4096 in part" misfit 512 4096 bs=512 seek=9 count=16
-not_whole()
-{
-	filled a 1M 4096 1 && filled b 1M 512 9 &&
-	    run "$pardd" if="$a" of="$b" bs=512 &&
-	    [[ $status = 1 || $status = 101 ]] && one_line 4096 && untouched "$b" 1M
-}
-it "refuses bs=512 on a source of 4096-byte blocks" not_whole
+it "refuses bs=512 on a source of 4096-byte blocks" eval \
+    'filled a 1M 4096 1 && filled b 1M 512 9 && run "$pardd" if="$a" of="$b" bs=512 &&
+    [[ $status = 1 || $status = 101 ]] && one_line 4096 && untouched "$b" 1M'
 seek_bytes()
 {
 	filled a 1M 512 1 && filled b 1M 512 9 &&
@@ -107,18 +103,12 @@ ends_within()
 }
 it "pads a file that ends within a block of 4096, and refuses a disk that does" ends_within
 
-no_scsi()
-{
-	filled a 1M 512 1 && exits 15 "$pardd" if="$a" of=dst iflag=sgio &&
-	    one_line "$a takes no SCSI commands" && [[ ! -e dst ]]
-}
-it "says that a disk takes no SCSI commands" no_scsi
-no_nvme()
-{
-	filled a 1M 512 1 && exits 15 "$pardd" if="$a" of=dst iflag=nvme &&
-	    one_line "$a takes no NVMe commands" && [[ ! -e dst ]] && usage nvme if=a.img of=dst iflag=nvme
-}
-it "says that a disk takes no NVMe commands" no_nvme
+it "says that a disk takes no SCSI commands" eval \
+    'filled a 1M 512 1 && exits 15 "$pardd" if="$a" of=dst iflag=sgio && one_line "$a takes no SCSI commands" &&
+    [[ ! -e dst ]]'
+it "says that a disk takes no NVMe commands" eval \
+    'filled a 1M 512 1 && exits 15 "$pardd" if="$a" of=dst iflag=nvme && one_line "$a takes no NVMe commands" &&
+    [[ ! -e dst ]] && usage nvme if=a.img of=dst iflag=nvme'
 no_medium()
 {
 	"$blocks" make src 1000 && disk a 0 && refused "$a has a size of 0; is there" if="$a" of=dst &&
@@ -191,12 +181,9 @@ unaligned()
 it "copies any bytes of a disk" unaligned 512 3
 it "copies any bytes of a disk of 4096-byte blocks" unaligned 4096 1
 it "copies any bytes of a disk around the page cache" unaligned 4096 2 iflag=direct
-sparse_onto()
-{
-	filled b 1M 512 9 && truncate -s 1M src && "$blocks" make src 4096 1 40960 &&
-	    exits 0 "$pardd" if=src of="$b" conv=sparse && same src "$b"
-}
-it "leaves no old data on a disk with conv=sparse" sparse_onto
+it "leaves no old data on a disk with conv=sparse" eval \
+    'filled b 1M 512 9 && truncate -s 1M src && "$blocks" make src 4096 1 40960 &&
+    exits 0 "$pardd" if=src of="$b" conv=sparse && same src "$b"'
 
 # What a file system has read of its disk is in the page cache of the disk.
 neighbourly()
@@ -316,19 +303,13 @@ own_holes()
 	    complete && exits 0 "$pardd" if=zeros of="$b" oflag=sparing && complete
 }
 it "does not mind holes that are the copy's own" own_holes
-cut_behind()
-{
-	filled a 8M 512 1 && truncate -s 7M a.img &&
-	    exits 0 "$pardd" if="$a" of=dst bs=1M skip=1 count=6 && complete && holds dst 0 1M 6M 1
-}
 only plain asan
-it "does not mind what lies behind the copy" cut_behind
-replaced()
-{
-	filled a 8M 512 1 && echo short >new && mv new a.img &&
-	    exits 0 "$pardd" if="$a" of=dst && complete && holds dst 0 0 8M 1
-}
-it "does not mind a file that has the name now" replaced
+it "does not mind what lies behind the copy" eval \
+    'filled a 8M 512 1 && truncate -s 7M a.img && exits 0 "$pardd" if="$a" of=dst bs=1M skip=1 count=6 && complete &&
+    holds dst 0 1M 6M 1'
+it "does not mind a file that has the name now" eval \
+    'filled a 8M 512 1 && echo short >new && mv new a.img && exits 0 "$pardd" if="$a" of=dst && complete &&
+    holds dst 0 0 8M 1'
 
 # exchange: there is another medium in $a, without an error
 exchange()
@@ -346,11 +327,6 @@ another_medium()
 {
 	another
 	copies_slowly 69 "$@" && says 'the medium was changed during the copy'
-}
-another_rescued()
-{
-	another_medium map=map mapinterval=1 && loop a.img --read-only && a=$dev &&
-	    copies_slowly 0 map=map && complete && same a.img dst
 }
 another_compared()
 {
@@ -376,7 +352,9 @@ if perl -e 1 2>/dev/null; then
 	it "says that the medium was changed" another_medium
 	it "says so with verify=1" another_medium verify=1
 	it "says so with coe=1" another_medium coe=1
-	it "does not believe a map of two media" another_rescued
+	it "does not believe a map of two media" eval \
+	    'another_medium map=map mapinterval=1 && loop a.img --read-only && a=$dev && copies_slowly 0 map=map &&
+	    complete && same a.img dst'
 	it "does not compare with two media" another_compared
 	it "says that it begins elsewhere" shifted
 	it "... that was verified" shifted verify=1
@@ -387,12 +365,9 @@ else
 	skip "no perl" "says that the medium was changed"
 fi
 
-read_only()
-{
-	truncate -s 1M a.img && "$blocks" make a.img 1M 1 && loop a.img --read-only &&
-	    exits 0 "$pardd" if="$dev" of=dst && holds dst 0 0 1M 1
-}
-it "copies a write-protected disk" read_only
+it "copies a write-protected disk" eval \
+    'truncate -s 1M a.img && "$blocks" make a.img 1M 1 && loop a.img --read-only &&
+    exits 0 "$pardd" if="$dev" of=dst && holds dst 0 0 1M 1'
 write_protected()
 {
 	"$blocks" make src 1M && "$blocks" make b.img 1M 9 && loop b.img --read-only &&
@@ -400,18 +375,11 @@ write_protected()
 	[[ $status = 80 ]] && one_line "$dev is write-protected$" && untouched b.img 1M
 }
 it "says that the target is write-protected" write_protected
-stdin_disk()
-{
-	filled a 1M 512 1 && "$pardd" if=- of=dst <"$a" 2>err && holds dst 0 0 1M 1
-}
-it "copies a disk that is its stdin" stdin_disk
-stdout_disk()
-{
-	filled b 1M 512 9 && "$blocks" make src 51200 &&
-	    "$pardd" if=src of=- 1<>"$b" 2>err && holds "$b" 0 0 51200 &&
-	    holds "$b" 51200 51200 $((1048576 - 51200)) 9
-}
-it "copies onto a disk that is its stdout" stdout_disk
+it "copies a disk that is its stdin" eval \
+    'filled a 1M 512 1 && "$pardd" if=- of=dst <"$a" 2>err && holds dst 0 0 1M 1'
+it "copies onto a disk that is its stdout" eval \
+    'filled b 1M 512 9 && "$blocks" make src 51200 && "$pardd" if=src of=- 1<>"$b" 2>err && holds "$b" 0 0 51200 &&
+    holds "$b" 51200 51200 $((1048576 - 51200)) 9'
 stdout_padded()
 {
 	filled b 1M 4096 9 && "$blocks" make src 5000 || return
@@ -547,23 +515,12 @@ too_small_file()
 	    refused '(room|small|large|fit)' if=src of="$b" && untouched "$b" 1M
 }
 it "refuses a file that is one byte too long" too_small_file
-fits()
-{
-	filled a 2M 512 1 && filled b 1M 512 9 &&
-	    exits 0 "$pardd" if="$a" of="$b" count=2048 && holds "$b" 0 0 1M 1
-}
-it "takes a count that just fits" fits
-zeros_fit()
-{
-	filled b 1M 512 9 &&
-	    exits 0 "$pardd" if=/dev/zero of="$b" count=2048 && "$blocks" zero "$b" 0 1M
-}
-it "fills a disk from /dev/zero" zeros_fit
-zeros_over()
-{
-	filled b 1M 512 9 && refused . if=/dev/zero of="$b" count=2049 && untouched "$b" 1M
-}
-it "refuses a count past the target's end from /dev/zero" zeros_over
+it "takes a count that just fits" eval \
+    'filled a 2M 512 1 && filled b 1M 512 9 && exits 0 "$pardd" if="$a" of="$b" count=2048 && holds "$b" 0 0 1M 1'
+it "fills a disk from /dev/zero" eval \
+    'filled b 1M 512 9 && exits 0 "$pardd" if=/dev/zero of="$b" count=2048 && "$blocks" zero "$b" 0 1M'
+it "refuses a count past the target's end from /dev/zero" eval \
+    'filled b 1M 512 9 && refused . if=/dev/zero of="$b" count=2049 && untouched "$b" 1M'
 past()
 {
 	filled a 1M 512 1 && refused "$1" if="$a" of=dst "${@:2}" && [[ ! -e dst ]]

@@ -114,12 +114,9 @@ if can_loop; then
 else
 	skip "no loop devices" "makes zeros on a device"
 fi
-left()
-{
-	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 && cp dst old &&
-	    exits 0 "$pardd" if=image of=dst bmap=map oflag=nozero && as_mapped dst image old
-}
-it "leaves in a file what is there with oflag=nozero" left
+it "leaves in a file what is there with oflag=nozero" eval \
+    'image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 && cp dst old &&
+    exits 0 "$pardd" if=image of=dst bmap=map oflag=nozero && as_mapped dst image old'
 
 # end_left FILE...: what is left out at the end of the image, within a block, is a hole in
 # the file below a loop device, and stays one; a file beside it is as long as the image.
@@ -199,31 +196,17 @@ it "... in blocks of 512 bytes" made_of 1000001 bs=512 bpt=3
 it "... of one block" made_of 512 manifesthash=sha256
 it "... that is verified" made_of 5000001 verify=1
 it "... and flows by" made_of 5000001 verify=stream thr=3
-streamed()
-{
-	"$blocks" make image 3000001 4 && "$pardd" of=img manifest=img.bmap bs=512 thr=4 \
-	    < <(cat image) 2>err && complete && by_others image 3000001
-}
-it "... out of a pipe" streamed
-of_several()
-{
-	"$blocks" make image 3000001 4 &&
-	    exits 0 "$pardd" if=image of=img of=two manifest=img.bmap && same image two &&
-	    by_others image 3000001
-}
-it "... to several targets" of_several
-of_none()
-{
-	"$blocks" make img 3000001 4 && exits 0 "$pardd" if=img of=. manifest=img.bmap &&
-	    by_others img 3000001
-}
-it "... of an image that is not copied" of_none
-a_part()
-{
-	"$blocks" make image 3M 4 && exits 0 "$pardd" if=image of=img skip=7 count=999 manifest=img.bmap &&
-	    tail -c +3585 image | head -c $((999 * 512)) >part && by_others part $((999 * 512))
-}
-it "... of a part, which is an image then" a_part
+it "... out of a pipe" eval \
+    '"$blocks" make image 3000001 4 && "$pardd" of=img manifest=img.bmap bs=512 thr=4 < <(cat image) 2>err &&
+    complete && by_others image 3000001'
+it "... to several targets" eval \
+    '"$blocks" make image 3000001 4 && exits 0 "$pardd" if=image of=img of=two manifest=img.bmap && same image two &&
+    by_others image 3000001'
+it "... of an image that is not copied" eval \
+    '"$blocks" make img 3000001 4 && exits 0 "$pardd" if=img of=. manifest=img.bmap && by_others img 3000001'
+it "... of a part, which is an image then" eval \
+    '"$blocks" make image 3M 4 && exits 0 "$pardd" if=image of=img skip=7 count=999 manifest=img.bmap &&
+    tail -c +3585 image | head -c $((999 * 512)) >part && by_others part $((999 * 512))'
 detected()
 {
 	made_of 5000001 && printf x | dd of=img bs=1 seek=2500000 conv=notrunc status=none &&

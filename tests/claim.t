@@ -72,17 +72,10 @@ by_disk()
 	! "$hold" excl "$d" true 2>/dev/null || fail "the disk could be claimed" || return
 	! can_mount "$p2" || fail "it could be mounted" || return
 }
-by_disk_part()
-{
-	by_disk seek=7168 count=2048 && "$hold" excl "$p1" true && go && free_again "$d" "$p2"
-}
-it "holds the partition that a range of the disk lies in" by_disk_part
-by_disk_all()
-{
-	by_disk && ! "$hold" excl "$p1" true 2>/dev/null && go &&
-	    free_again "$d" "$d" && "$hold" excl "$p1" true
-}
-it "holds the disk when its head is written" by_disk_all
+it "holds the partition that a range of the disk lies in" eval \
+    'by_disk seek=7168 count=2048 && "$hold" excl "$p1" true && go && free_again "$d" "$p2"'
+it "holds the disk when its head is written" eval \
+    'by_disk && ! "$hold" excl "$p1" true 2>/dev/null && go && free_again "$d" "$d" && "$hold" excl "$p1" true'
 rest()
 {
 	disk && "$1" "$p1" && snapshot &&
@@ -153,11 +146,7 @@ below_locked()
 	    refused 'p2 is locked .flock.*force=held writes anyway\)$' if=src of="$dev" && as_it_was
 }
 it "... and a loop device on it" below_locked
-part_unlocked()
-{
-	disk && snapshot && hold_by lock "$p2" 0.5 && taken 3670016 of="$p2"
-}
-it "... but waits for one who looks at it" part_unlocked
+it "... but waits for one who looks at it" eval 'disk && snapshot && hold_by lock "$p2" 0.5 && taken 3670016 of="$p2"'
 # As QEMU locks an image, or a disk, that a guest has.
 ranges_locked()
 {
@@ -362,8 +351,4 @@ forced_copy()
 	[[ $? = 102 ]] || fail "$(<first)"
 }
 it "... unless force=held says so" forced_copy
-soon_unlocked()
-{
-	locked 0.5 && taken 0 of="$d"
-}
-it "waits for one who looks at the disk, as udev does" soon_unlocked
+it "waits for one who looks at the disk, as udev does" eval 'locked 0.5 && taken 0 of="$d"'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # compare=1 tells where two ends differ, and writes nothing.
-# shellcheck disable=SC1091,SC2015,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 schema=$(<"$top/tests/tools/schema.jq")
@@ -147,16 +147,8 @@ stays()
 	    before=$(stat -c '%s %Y %Z' b) && compare 14 && [[ $before = "$(stat -c '%s %Y %Z' b)" ]]
 }
 it "does not touch what it reads" stays
-missing()
-{
-	"$blocks" make a 1k && compare 52 && one_line b && [[ ! -e b ]]
-}
-it "does not create what is missing" missing
-itself()
-{
-	"$blocks" make a 3M && exits 0 "$pardd" if=a of=a compare=1
-}
-it "may compare a file with itself" itself
+it "does not create what is missing" eval '"$blocks" make a 1k && compare 52 && one_line b && [[ ! -e b ]]'
+it "may compare a file with itself" eval '"$blocks" make a 3M && exits 0 "$pardd" if=a of=a compare=1'
 dry()
 {
 	"$blocks" make a 1M && cp a b && exits 0 "$pardd" -dv if=a of=b compare=1 && grep -qx compare=1 out &&
@@ -276,12 +268,9 @@ map_of_itself()
 it "takes no end for its map" map_of_itself
 it "does not replace a map" keeps map
 it "does not replace the map before a map" keeps map.bak
-leftover()
-{
-	"$blocks" make a 3M && cp a b && spoil b 4096 && echo torn >map.pardd.tmp &&
-	    compare 14 map=map && [[ -s map && ! -e map.pardd.tmp ]]
-}
-it "is not disturbed by what one that was killed has left" leftover
+it "is not disturbed by what one that was killed has left" eval \
+    '"$blocks" make a 3M && cp a b && spoil b 4096 && echo torn >map.pardd.tmp && compare 14 map=map &&
+    [[ -s map && ! -e map.pardd.tmp ]]'
 unfinished()
 {
 	"$blocks" make a 3M && cp a b &&
@@ -425,13 +414,9 @@ device()
 }
 it "compares disks, one of them for reading only" device 512 512 6999552+512
 it "compares disks of two sizes of sectors" device 512 4096 6995968+4096
-mounted()
-{
-	truncate -s 8M img && loop img && mkfs.ext4 -q "$dev" && mkdir fs && cp img copy &&
-	    mount -r -o noload "$dev" fs && undo umount "$PWD/fs" &&
-	    exits 0 "$pardd" if=copy of="$dev" compare=1
-}
-it "compares a disk that is mounted" mounted
+it "compares a disk that is mounted" eval \
+    'truncate -s 8M img && loop img && mkfs.ext4 -q "$dev" && mkdir fs && cp img copy &&
+    mount -r -o noload "$dev" fs && undo umount "$PWD/fs" && exits 0 "$pardd" if=copy of="$dev" compare=1'
 partition()
 {
 	"$blocks" make a 1M && truncate -s 8M img &&

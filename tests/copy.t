@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copies between regular files: exact, whatever the numbers.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 seed=${SEED:-20260715}
@@ -121,18 +121,10 @@ kept()
 	"$blocks" make src 1000 && "$blocks" make dst 5000 9 &&
 	    exits 0 "$pardd" if=src of=dst bs=100 seek=20 "$@"
 }
-keeps()
-{
-	kept && size_is dst 5000 && holds dst 0 0 2000 9 &&
-	    holds dst 2000 0 1000 && holds dst 3000 3000 2000 9
-}
-it "leaves the rest of a target alone" keeps
-cuts()
-{
-	kept oflag=trunc && size_is dst 3000 && holds dst 0 0 2000 9 &&
-	    holds dst 2000 0 1000
-}
-it "cuts the target behind the copy with oflag=trunc" cuts
+it "leaves the rest of a target alone" eval \
+    'kept && size_is dst 5000 && holds dst 0 0 2000 9 && holds dst 2000 0 1000 && holds dst 3000 3000 2000 9'
+it "cuts the target behind the copy with oflag=trunc" eval \
+    'kept oflag=trunc && size_is dst 3000 && holds dst 0 0 2000 9 && holds dst 2000 0 1000'
 
 not_cut()
 {
@@ -160,11 +152,8 @@ appends()
 }
 it "appends, in order, behind what is there" appends
 # That file is made after the process has given up what a copy does not need.
-appends_to_new()
-{
-	"$blocks" make src 300000 && exits 0 "$pardd" if=src of=dst oflag=append && complete && same src dst
-}
-it "makes the file that it appends to" appends_to_new
+it "makes the file that it appends to" eval \
+    '"$blocks" make src 300000 && exits 0 "$pardd" if=src of=dst oflag=append && complete && same src dst'
 it "refuses to append at a place" usage seek if=/dev/null of=dst oflag=append seek=1
 it "... or to a device" usage 'for files, not for devices' if=/dev/null of=/dev/full oflag=append
 to_itself()
@@ -174,13 +163,9 @@ to_itself()
 }
 it "... or a file to itself" to_itself
 
-pads()
-{
-	"$blocks" make src 1300 &&
-	    exits 0 "$pardd" if=src of=dst bs=512 conv=sync &&
-	    size_is dst 1536 && holds dst 0 0 1300 && "$blocks" zero dst 1300 236
-}
-it "pads the last block with zeros on conv=sync" pads
+it "pads the last block with zeros on conv=sync" eval \
+    '"$blocks" make src 1300 && exits 0 "$pardd" if=src of=dst bs=512 conv=sync && size_is dst 1536 &&
+    holds dst 0 0 1300 && "$blocks" zero dst 1300 236'
 
 exists()
 {
@@ -196,23 +181,16 @@ missing()
 }
 it "creates nothing with conv=nocreat" missing conv=nocreat
 it "creates nothing with oflag=nocreat" missing oflag=nocreat
-no_source()
-{
-	exits 52 "$pardd" if=src of=dst && one_line src && [[ ! -e dst ]]
-}
-it "says that there is no source, and creates nothing" no_source
+it "says that there is no source, and creates nothing" eval \
+    'exits 52 "$pardd" if=src of=dst && one_line src && [[ ! -e dst ]]'
 directory()
 {
 	mkdir d && run "$pardd" if=d of=dst
 	[[ $status != 0 ]] && one_line d && [[ ! -e dst ]]
 }
 it "does not copy a directory" directory
-follows()
-{
-	"$blocks" make src 10 && ln -s src l && exits 90 "$pardd" if=l of=dst \
-	    iflag=nofollow && [[ ! -e dst ]]
-}
-it "does not follow a link with iflag=nofollow" follows
+it "does not follow a link with iflag=nofollow" eval \
+    '"$blocks" make src 10 && ln -s src l && exits 90 "$pardd" if=l of=dst iflag=nofollow && [[ ! -e dst ]]'
 # An old file that was longer.
 old_end()
 {
@@ -231,17 +209,10 @@ it "does not say so where that was asked for" eval \
     'old_end conv=notrunc && does_not_say oflag=trunc'
 it "does not say so of a part that is put into a file" eval \
     'old_end iflag=count_bytes count=100000 && does_not_say oflag=trunc'
-old_pipe()
-{
-	"$blocks" make dst 300000 9 && "$blocks" make - 100000 | "$pardd" of=dst 2>err &&
-	    says "$told"
-}
-it "says so after a copy from a pipe" old_pipe
-sizeless()
-{
-	exits 0 "$pardd" if=/proc/version of=dst && complete && cmp /proc/version dst
-}
-it "copies a file of /proc, which says that it is empty" sizeless
+it "says so after a copy from a pipe" eval \
+    '"$blocks" make dst 300000 9 && "$blocks" make - 100000 | "$pardd" of=dst 2>err && says "$told"'
+it "copies a file of /proc, which says that it is empty" eval \
+    'exits 0 "$pardd" if=/proc/version of=dst && complete && cmp /proc/version dst'
 read_once()
 {
 	FAULT_LOG_ALL=1 exits 0 with_faults 'on=/proc/version op=read fail=EIO nth=99' \
@@ -259,11 +230,7 @@ skip_sizeless()
 	    cmp dst <(tail -c 3 /proc/version)
 }
 it "says when such a file ends before skip=" skip_sizeless
-missing_dir()
-{
-	"$blocks" make src 10 && exits 52 "$pardd" if=src of=no/dst
-}
-it "says when the target's directory is not there" missing_dir
+it "says when the target's directory is not there" eval '"$blocks" make src 10 && exits 52 "$pardd" if=src of=no/dst'
 
 long_name()
 {
@@ -277,14 +244,11 @@ locked()
 	"$blocks" make src 1000 && "$blocks" make dst 1000 9 &&
 	    exits 61 flock dst "$pardd" if=src of=dst oflag=flock && holds dst 0 0 1000 9
 }
-locked_append()
-{
-	"$blocks" make src 1000 && "$blocks" make dst 1000 9 &&
-	    exits 61 flock dst "$pardd" if=src of=dst oflag=append,flock && holds dst 0 0 1000 9 && size_is dst 1000
-}
 if command -v flock >/dev/null; then
 	it "does not write to a file that is locked, with oflag=flock" locked
-	it "... nor appends to it" locked_append
+	it "... nor appends to it" eval \
+	    '"$blocks" make src 1000 && "$blocks" make dst 1000 9 &&
+	    exits 61 flock dst "$pardd" if=src of=dst oflag=append,flock && holds dst 0 0 1000 9 && size_is dst 1000'
 else
 	skip "no flock(1)" "does not write to a file that is locked, with oflag=flock"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compressed sources (decode=) become what the format's own tool makes of them; for
 # anything else the status is never 0.
-# shellcheck disable=SC1091,SC2002,SC2086,SC2154,SC2317
+# shellcheck disable=SC1091,SC2002,SC2016,SC2086,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs "command -v gzip xz zstd lz4 bzip2 zip" \
     "! '$pardd' if=/dev/null of=. decode=zip 2>&1 | grep -q 'built without'" -- \
@@ -208,12 +208,9 @@ other()
 	    exits 0 "$pardd" if=x of=dst oflag=trunc decode=none && same x dst
 }
 it "copies what is not packed as it is, and refuses what another word names" other
-nested()
-{
-	content image 100 && gzip -c image >y && xz -c y >x && exits 0 "$pardd" if=x of=dst decode=auto && complete &&
-	    same y dst
-}
-it "unpacks once, as xz does" nested
+it "unpacks once, as xz does" eval \
+    'content image 100 && gzip -c image >y && xz -c y >x && exits 0 "$pardd" if=x of=dst decode=auto && complete &&
+    same y dst'
 
 skippable()
 {
@@ -268,12 +265,9 @@ noted()
 	    exits 102 "$pardd" if=y decode=auto manifest=m check=1
 }
 it "writes a manifest of the content, and checks it" noted
-later_window()
-{
-	content image 1 && zstd -qc image >x && content long 100 && zstd -q --long=28 -c <long >>x && echo old >dst &&
-	    cp dst before && exits 101 "$pardd" if=x of=dst decode=auto mem=64M && cmp dst before
-}
-it "refuses before the first byte what a later frame needs, as far as it is seen" later_window
+it "refuses before the first byte what a later frame needs, as far as it is seen" eval \
+    'content image 1 && zstd -qc image >x && content long 100 && zstd -q --long=28 -c <long >>x && echo old >dst &&
+    cp dst before && exits 101 "$pardd" if=x of=dst decode=auto mem=64M && cmp dst before'
 in_zeros()
 {
 	local pid
@@ -311,13 +305,9 @@ part()
 	    exits 102 "$pardd" of=z decode=auto skip=9999 < <(cat x)
 }
 it "copies a part of what it unpacks" part
-several()
-{
-	packed xzb 500 && exits 0 "$pardd" if=x of=dst of=two of=three decode=auto hash=sha256 verify=1 &&
-	    complete && same image dst && same image two && same image three &&
-	    grep -q "$(sha256sum <image | cut -c1-64)" err
-}
-it "unpacks onto several targets at once, with a digest of the content" several
+it "unpacks onto several targets at once, with a digest of the content" eval \
+    'packed xzb 500 && exits 0 "$pardd" if=x of=dst of=two of=three decode=auto hash=sha256 verify=1 && complete &&
+    same image dst && same image two && same image three && grep -q "$(sha256sum <image | cut -c1-64)" err'
 # What a download page prints is either of the packed bytes or of the image.
 expected()
 {
@@ -492,8 +482,5 @@ tar_inside()
 	done
 }
 it "says that a tar archive is inside" tar_inside
-stopped()
-{
-	packed gz 100 && { cat x; sleep 9; } | exits 124 timeout 2 "$pardd" of=dst decode=auto && [[ ! -e dst ]]
-}
-it "ends at a signal while it waits for a pipe" stopped
+it "ends at a signal while it waits for a pipe" eval \
+    'packed gz 100 && { cat x; sleep 9; } | exits 124 timeout 2 "$pardd" of=dst decode=auto && [[ ! -e dst ]]'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Rescue from and to block devices: odd lengths and blocks; disks that die, hang,
 # disappear and come back, or get warm.
-# shellcheck disable=SC1091,SC2086,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2086,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/rescue.sh"
 
@@ -367,10 +367,6 @@ behind_another()
 	    sed -i '/^# pardd source/d' map && exits 0 "$pardd" if="$dev" of=dst map=map &&
 	    head -c "$(blockdev --getsize64 "$dev")" src | cmp - dst
 }
-renamed_disk()
-{
-	"$blocks" make src $size && renamed
-}
 it "refuses to watch what has no thermometer" unmeasured
 if can_loop; then
 	it "waits for the source, and goes on with a file that it has made" waits_for true
@@ -387,7 +383,7 @@ if can_loop; then
 	it "... and when its thermometer has gone" unplugged
 	it "... and looks at no disk any more when there is no worker" alone
 	it "refuses a map of which parts were copied to another disk" other_target
-	it "says what to do when a disk has another serial number" renamed_disk
+	it "says what to do when a disk has another serial number" eval '"$blocks" make src $size && renamed'
 	it "... or other blocks" behind_another --sector-size 4096
 	it "... or no end" behind_another --sizelimit $((size - 512))
 	it "... and takes one of half the size for another" behind_another --sizelimit $((size / 2))

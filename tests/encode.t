@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Images that are packed (encode=zst): zstd unpacks them, decode= reads any place of
 # them, and status 0 means that all of it is there.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs "command -v zstd" "! '$pardd' if=/dev/null of=. encode=zst 2>&1 | grep -q 'built without'" -- \
     "no zstd, or built without the library"
@@ -79,12 +79,9 @@ anywhere()
 	    exits 0 "$pardd" -d if=x of=dst decode=auto && grep -q '19 blocks on up to' out
 }
 it "makes what can be read at any place, with a digest of the content" anywhere
-noted()
-{
-	content image 900 && exits 0 "$pardd" if=image of=x encode=zst bpt=100 manifest=m && complete &&
-	    exits 0 "$pardd" if=x decode=auto manifest=m check=1
-}
-it "writes a manifest of the content" noted
+it "writes a manifest of the content" eval \
+    'content image 900 && exits 0 "$pardd" if=image of=x encode=zst bpt=100 manifest=m && complete &&
+    exits 0 "$pardd" if=x decode=auto manifest=m check=1'
 anew()
 {
 	content image 9000 && gzip -c image >y && exits 0 "$pardd" if=y of=x decode=auto encode=zst verify=1 && complete &&
@@ -163,11 +160,7 @@ stopped()
 	    says 'NOT complete: stopped by' && partly x
 }
 it "leaves whole frames when it is stopped" stopped INT
-stopped_anew()
-{
-	"$blocks" make x 12M 3 && stopped INT
-}
-it "... and nothing of an older file" stopped_anew
+it "... and nothing of an older file" eval '"$blocks" make x 12M 3 && stopped INT'
 # What others do to the file meanwhile is told, and no more said of what it has.
 meddled()
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Digests of what is copied: hash=, hashfile=, expect=.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 algs=(sha256 sha512 sha1 md5 blake2b512 sha3-256 xxh128)
@@ -126,12 +126,9 @@ through()
 	    cat >dst && printed sha256 "$(digest sha256 dst)" -
 }
 it "names - from pipe to pipe" through
-discarded()
-{
-	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=. hash=xxh128 &&
-	    printed xxh128 "$(digest xxh128 src)" src
-}
-it "names the source where the target is none" discarded
+it "names the source where the target is none" eval \
+    '"$blocks" make src $bytes && exits 0 "$pardd" if=src of=. hash=xxh128 &&
+    printed xxh128 "$(digest xxh128 src)" src'
 generated()
 {
 	exits 0 "$pardd" "$1" of=dst bs=1000 count=5001 hash=sha256 bpt=100 &&
@@ -148,13 +145,9 @@ none()
 	    printed md5 d41d8cd98f00b204e9800998ecf8427e
 }
 it "knows the digest of nothing" none
-appended()
-{
-	"$blocks" make src $bytes && echo old >dst &&
-	    exits 0 "$pardd" if=src of=dst oflag=append hash=md5 bpt=16 &&
-	    printed md5 "$(digest md5 src)"
-}
-it "takes what is appended" appended
+it "takes what is appended" eval \
+    '"$blocks" make src $bytes && echo old >dst && exits 0 "$pardd" if=src of=dst oflag=append hash=md5 bpt=16 &&
+    printed md5 "$(digest md5 src)"'
 sparse()
 {
 	truncate -s 5M src && "$blocks" make part 70000 &&
@@ -459,11 +452,8 @@ shared_record()
 	touch go && wait "$first" && run "$pardd" if=src2 of=dst2 hash=md5 "$1"
 	[[ $status = 0 && ! -e ${1#*=}.pardd.tmp ]]
 }
-mine_alone()
-{
-	shared_record hashfile=sums && echo "$(md5sum <src2 | cut -c -32)  dst2" | cmp - sums
-}
-it "gives two runs at a time no file in common" mine_alone
+it "gives two runs at a time no file in common" eval \
+    'shared_record hashfile=sums && echo "$(md5sum <src2 | cut -c -32)  dst2" | cmp - sums'
 it "nor a manifest" shared_record manifest=m
 it "nor a profile" shared_record profile=p.csv
 # What a run was killed over is nobody's, whatever it is.
@@ -522,25 +512,18 @@ absent()
 it "does not write it by way of a target that is to be made" absent
 it "does not write it where json= goes" twice json=./sums
 it "does not write it where log= goes" twice log=../case/sums
-not_ours()
-{
-	"$blocks" make src 5000 && echo mine >sums.tmp && exits 0 "$pardd" if=src of=dst hash=md5 \
-	    hashfile=sums && [[ $(<sums.tmp) = mine && -s sums ]]
-}
-it "leaves a file alone that is called .tmp" not_ours
+it "leaves a file alone that is called .tmp" eval \
+    '"$blocks" make src 5000 && echo mine >sums.tmp && exits 0 "$pardd" if=src of=dst hash=md5 hashfile=sums &&
+    [[ $(<sums.tmp) = mine && -s sums ]]'
 in_the_way()
 {
 	"$blocks" make src 5000 && mkdir sums.pardd.tmp && refused 'written as .pardd.tmp first' \
 	    if=src of=dst hash=md5 hashfile=sums && [[ ! -e dst ]]
 }
 it "refuses to write it by way of a directory" in_the_way
-output()
-{
-	"$blocks" make src 5000 && status=0 &&
-	    { "$pardd" if=src hash=md5 hashfile=out2 >out2 2>err || status=$?; } &&
-	    [[ $status = 101 ]] && size_is out2 0
-}
-it "does not write it to standard output" output
+it "does not write it to standard output" eval \
+    '"$blocks" make src 5000 && status=0 && { "$pardd" if=src hash=md5 hashfile=out2 >out2 2>err || status=$?; } &&
+    [[ $status = 101 ]] && size_is out2 0'
 it "says that there is no directory for it" exits 52 "$pardd" if=/dev/null of=. \
     hash=md5 hashfile=none/sums
 not_made()

@@ -40,18 +40,12 @@ whole()
 	    { "$pardd" if="$uri/1" of=- 2>err | cmp - src; } && exits 0 "$pardd" if=- of="$uri/1" <src && complete
 }
 it "is written and read as any disk is" whole
-large_parts()
-{
-	pair 4M && serve 1:src 2:dst && adm update target --name MaxRecvDataSegmentLength --value 262144 &&
-	    copy 0 if="$uri/1" of="$uri/2" verify=1 && complete && same src dst
-}
-it "... in parts larger than usual, if its target takes them" large_parts
-part()
-{
-	pair 2M && serve 1:src 2:dst && copy 0 if="$uri/1" of="$uri/2" bs=4k skip=100 seek=3 count=100 && complete &&
-	    holds dst 12288 409600 409600 && holds dst 0 0 12288 9 && holds dst 421888 421888 4000 9
-}
-it "copies a part, to its place" part
+it "... in parts larger than usual, if its target takes them" eval \
+    'pair 4M && serve 1:src 2:dst && adm update target --name MaxRecvDataSegmentLength --value 262144 &&
+    copy 0 if="$uri/1" of="$uri/2" verify=1 && complete && same src dst'
+it "copies a part, to its place" eval \
+    'pair 2M && serve 1:src 2:dst && copy 0 if="$uri/1" of="$uri/2" bs=4k skip=100 seek=3 count=100 && complete &&
+    holds dst 12288 409600 409600 && holds dst 0 0 12288 9 && holds dst 421888 421888 4000 9'
 zeros()
 {
 	"$blocks" make dst 8M 9 && truncate -s 8M src && serve 1:dst &&
@@ -154,11 +148,8 @@ bad_names()
 	[[ $(echo *) = 'err out' ]]
 }
 it "refuses names that are none" bad_names
-encoded()
-{
-	"$blocks" make src 1M && serve 1:src && copy 0 if="iscsi://$address/${iqn/:/%3A}/1" of=dst && same src dst
-}
-it "takes a name with encoded letters" encoded
+it "takes a name with encoded letters" eval \
+    '"$blocks" make src 1M && serve 1:src && copy 0 if="iscsi://$address/${iqn/:/%3A}/1" of=dst && same src dst'
 same_disk()
 {
 	local other
@@ -323,12 +314,9 @@ source_dies()
 }
 it "stops when the source dies" source_dies
 it "... with many workers" source_dies thr=8 engine=threads
-comes_back()
-{
-	source_stalls map=m wait=60 && end_server && until_true 20 grep -q waiting err && rules= && serve 1:src &&
-	    exited 0 "$copying" && complete && same src dst
-}
-it "waits for a source that comes back, with wait=" comes_back
+it "waits for a source that comes back, with wait=" eval \
+    'source_stalls map=m wait=60 && end_server && until_true 20 grep -q waiting err && rules= && serve 1:src &&
+    exited 0 "$copying" && complete && same src dst'
 # rates OPERANDS...: copy LUN 1 slowly, until there is something of it
 rates()
 {
@@ -349,12 +337,9 @@ unit_gone()
 }
 only plain
 it "stops when its disk is removed from the target" unit_gone
-unit_back()
-{
-	"$blocks" make src 2M && serve 1:src && rates wait=60 && removed && until_true 20 grep -q waiting err &&
-	    adm new logicalunit --lun 1 -b "$PWD/src" && exited 0 "$copying" && complete && same src dst
-}
-it "... and waits for it, with wait=" unit_back
+it "... and waits for it, with wait=" eval \
+    '"$blocks" make src 2M && serve 1:src && rates wait=60 && removed && until_true 20 grep -q waiting err &&
+    adm new logicalunit --lun 1 -b "$PWD/src" && exited 0 "$copying" && complete && same src dst'
 only all
 # The other is there before the session ends: it is looked for once at least.
 other_back()
@@ -381,12 +366,9 @@ stood_still()
 	until_true 20 test -s dst && kill -STOP "$pid" && sleep 0.3 && kill -STOP $! && sleep 5 && kill -CONT $! &&
 	    sleep 0.2 && kill -CONT "$pid" && wait $! && complete && same src dst
 }
-patience()
-{
-	aside silent && aside silent engine=threads thr=2 && aside silent_target && aside silent coe=1 &&
-	    aside silent coe=1 engine=threads && aside stood_still && all_well
-}
-it "does not wait for ever for an answer, and leaves out the time in which it was stopped itself" patience
+it "does not wait for ever for an answer, and leaves out the time in which it was stopped itself" eval \
+    'aside silent && aside silent engine=threads thr=2 && aside silent_target && aside silent coe=1 &&
+    aside silent coe=1 engine=threads && aside stood_still && all_well'
 
 # greedy WHAT: a target whose answers keep libiscsi for ever
 greedy()

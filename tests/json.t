@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What programs are told: json= and log=.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs 'command -v jq' -- "no jq"
 
@@ -345,17 +345,10 @@ standard()
 	    exits 101 "$pardd" if=src json=/dev/stdout >out && [[ ! -s out ]] && one_line something
 }
 it "writes to standard output and standard error by name" standard
-dash()
-{
-	"$blocks" make src 64k && "$pardd" if=src of=dst json=- status=none >json && valid json &&
-	    exits 101 "$pardd" if=src json=- >out && one_line json=- && [[ ! -s out && ! -e ./- ]]
-}
-it "writes to standard output by -, unless that is the target" dash
-pipe()
-{
-	"$blocks" make src 64k && "$pardd" if=src of=dst json=1 2>err | cat >json && valid json
-}
-it "writes to a pipe" pipe
+it "writes to standard output by -, unless that is the target" eval \
+    '"$blocks" make src 64k && "$pardd" if=src of=dst json=- status=none >json && valid json &&
+    exits 101 "$pardd" if=src json=- >out && one_line json=- && [[ ! -s out && ! -e ./- ]]'
+it "writes to a pipe" eval '"$blocks" make src 64k && "$pardd" if=src of=dst json=1 2>err | cat >json && valid json'
 fifo()
 {
 	"$blocks" make src 64k && mkfifo fifo || return
@@ -363,11 +356,8 @@ fifo()
 	exits 0 "$pardd" if=src of=dst json=fifo && wait $! && valid json
 }
 it "writes to a FIFO" fifo
-cut_off()
-{
-	"$blocks" make src 64k && yes old | head -c 100000 >json && tells 0 complete if=src of=dst
-}
-it "cuts an old file off" cut_off
+it "cuts an old file off" eval \
+    '"$blocks" make src 64k && yes old | head -c 100000 >json && tells 0 complete if=src of=dst'
 private()
 {
 	umask 0
@@ -413,12 +403,9 @@ for key in json log; do
 done
 it "json= and log= are two files" not_there json json=both log=both if=src of=new
 # A value that is no name of a file, but like one.
-alike()
-{
-	"$blocks" make src 64k && exits 0 "$pardd" if=src of=dst json=md5 hash=md5 report=r.html \
-	    log=case note=case && same src dst && valid md5 && valid case
-}
-it "json= and log= may be called like a word or a note" alike
+it "json= and log= may be called like a word or a note" eval \
+    '"$blocks" make src 64k && exits 0 "$pardd" if=src of=dst json=md5 hash=md5 report=r.html log=case note=case &&
+    same src dst && valid md5 && valid case'
 it "takes no descriptor that is not open" not_there 'json=77' json=77 if=src of=new
 it "takes no descriptor for reading" not_there 'json=0' json=0 if=src of=new
 standard()

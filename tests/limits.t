@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Full targets, signals, closed descriptors, and where nothing is created.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 full()
@@ -11,12 +11,8 @@ for thr in $(few 1 4 16); do
 	it "says 78 on /dev/full ($thr workers)" full count=5000 bpt=8 thr="$thr"
 done
 it "says 78 on /dev/full for the one and only block" full count=1
-full_padded()
-{
-	"$blocks" make src 1300 && exits 78 "$pardd" if=src of=/dev/full bs=512 conv=sync &&
-	    does_not_say padded
-}
-it "tells of no padding that was not written" full_padded
+it "tells of no padding that was not written" eval \
+    '"$blocks" make src 1300 && exits 78 "$pardd" if=src of=/dev/full bs=512 conv=sync && does_not_say padded'
 full_stdout()
 {
 	"$blocks" make src 100000
@@ -145,10 +141,6 @@ used_only()
 	mkdir files && "$blocks" make files/a 8M && mke2fs -q -t ext4 -d files src 60M &&
 	    of_type "$1" mke2fs -q -t ext4 && exits "$2" "$pardd" if=src of=mnt/dst used=only
 }
-used_fits()
-{
-	used_only 32M 0 && complete && e2fsck -fn mnt/dst >/dev/null
-}
 used_does_not()
 {
 	used_only 8M 101 && says 'in all, but [0-9]+ are to be written' && [[ ! -e mnt/dst ]]
@@ -187,7 +179,7 @@ if ((EUID == 0)) && can_mount 2>/dev/null; then
 	it "... beside another target" no_room_now of=other
 	it "... on one file system with another target" no_room_together
 	it "begins with force=room, and says so there and with -d" forced
-	it "counts only what used=only copies" used_fits
+	it "counts only what used=only copies" eval 'used_only 32M 0 && complete && e2fsck -fn mnt/dst >/dev/null'
 	it "... and that in full" used_does_not
 	it "refuses a file that is too long for ext2" too_long 17247252480 mke2fs -q -t ext2 -b 1024
 else
@@ -473,12 +465,9 @@ for name in src dst json; do
 done
 it "copies to a link that leads to the same file all the same" eval \
     'found 0 "^pardd: complete" dst "mv dst new; ln -s new dst" && same src new'
-nameless()
-{
-	"$blocks" make src 1000000 && exec 5>gone && rm gone && exits 0 "$pardd" if=src of=/dev/fd/5 &&
-	    complete && holds /dev/fd/5 0 0 1000000 && exits 0 "$pardd" if=src >&5
-}
-it "copies to a file that had no name to begin with" nameless
+it "copies to a file that had no name to begin with" eval \
+    '"$blocks" make src 1000000 && exec 5>gone && rm gone && exits 0 "$pardd" if=src of=/dev/fd/5 && complete &&
+    holds /dev/fd/5 0 0 1000000 && exits 0 "$pardd" if=src >&5'
 # An end that is inherited has no name, whatever it is called in messages.
 called()
 {
@@ -498,12 +487,9 @@ overwritten()
 }
 it "opens none of that name to overwrite it" overwritten
 
-undone()
-{
-	"$blocks" make src 1000 && with_faults "op=direct fail=ENOMEM" exits 62 "$pardd" if=src of=dst oflag=direct &&
-	    [[ ! -e dst ]]
-}
-it "leaves no target that could not be made ready" undone
+it "leaves no target that could not be made ready" eval \
+    '"$blocks" make src 1000 && with_faults "op=direct fail=ENOMEM" exits 62 "$pardd" if=src of=dst oflag=direct &&
+    [[ ! -e dst ]]'
 udp()
 {
 	"$blocks" make src 1000 && exits 15 bash -c "exec '$pardd' if=src >/dev/udp/127.0.0.1/9" && one_line 'messages may be lost'
@@ -879,21 +865,11 @@ hung_report()
 	hung op=rename of=dst2 report=page.html && kill -TERM "$pid" && until_true 10 grep -q exit how &&
 	    ended exit 15 && same src dst && same src dst2 && says 'all was copied, but not recorded'
 }
-hung_twice()
-{
-	hung op=rename hash=md5 hashfile=sums && kill -TERM "$pid" && noticed && sleep 1.2 &&
-	    kill -TERM "$pid" && until_true 3 grep -q exit how && ended exit 15
-}
 hung_log()
 {
 	hung "on=$PWD/log op=write" log=log json=json && kill -TERM "$pid" &&
 	    until_true 10 grep -q exit how && ended exit 0 && says 'log=log: it is not complete' &&
 	    complete && grep -q '"status":0' json
-}
-hung_start()
-{
-	hung "on=$PWD op=flush" map=map && kill -TERM "$pid" &&
-	    until_true 3 grep -q signal how && ended signal 15 && [[ ! -s dst ]]
 }
 it "can be stopped while it waits for the file system of a file of the run" hung_file
 it "... of the report of several targets" hung_report
@@ -909,9 +885,13 @@ hung_changed()
 	hung_close src 0 'src: was written to while it was read' "on=$PWD/src op=read nth=1 sleep=500"
 }
 it "... and says what has become of that" hung_changed
-it "... at once by a second signal" hung_twice
+it "... at once by a second signal" eval \
+    'hung op=rename hash=md5 hashfile=sums && kill -TERM "$pid" && noticed && sleep 1.2 && kill -TERM "$pid" &&
+    until_true 3 grep -q exit how && ended exit 15'
 it "... of log=" hung_log
-it "... before the copy begins" hung_start
+it "... before the copy begins" eval \
+    'hung "on=$PWD op=flush" map=map && kill -TERM "$pid" && until_true 3 grep -q signal how && ended signal 15 &&
+    [[ ! -s dst ]]'
 ignored()
 {
 	export ENDS_IGNORE=$2
@@ -1039,14 +1019,9 @@ it "writes it behind what it appends" talks '>>dst 2>&1' bpt=16
 it "writes it behind the copy by a descriptor of its own" talks '>dst 2>dst' bpt=16
 it "... and by one that appends" talks '>dst 2>>dst' bpt=16
 # What lies behind the copy stays, too.
-patched()
-{
-	"$blocks" make src 64k && "$blocks" make dst 1M 9 &&
-	    "$pardd" if=src of=- 1<>dst 2>&1 && cmp -n 64k src dst &&
-	    holds dst 64k 64k $((1048576 - 65536)) 9 && tail -c +1048577 dst >err &&
-	    complete
-}
-it "writes no message over what lies behind the copy" patched
+it "writes no message over what lies behind the copy" eval \
+    '"$blocks" make src 64k && "$blocks" make dst 1M 9 && "$pardd" if=src of=- 1<>dst 2>&1 && cmp -n 64k src dst &&
+    holds dst 64k 64k $((1048576 - 65536)) 9 && tail -c +1048577 dst >err && complete'
 one_pipe()
 {
 	"$blocks" make src 64k || return
@@ -1057,11 +1032,7 @@ one_pipe()
 it "does not copy into a pipe that its messages go to" one_pipe
 it "... with status=none either" one_pipe status=none
 it "copies exactly when its messages have no room" closed '2>/dev/full'
-closed_in()
-{
-	exits 59 "$pardd" if=- of=dst <&- && [[ ! -e dst ]]
-}
-it "says 59 when the stdin to copy is closed" closed_in
+it "says 59 when the stdin to copy is closed" eval 'exits 59 "$pardd" if=- of=dst <&- && [[ ! -e dst ]]'
 closed_out()
 {
 	"$blocks" make src 1000
@@ -1093,11 +1064,6 @@ not_in_dev()
 	refused "$typo" if=src of="$1" "${@:2}" || { rm -f "/dev/$typo"; return 1; }
 	[[ ! -e /dev/$typo ]]
 }
-linked()
-{
-	ln -s "/dev/$typo" link && "$blocks" make src 1000 && undo rm -f "/dev/$typo" &&
-	    refused . if=src of=link && [[ ! -e /dev/$typo ]]
-}
 in_dir()
 {
 	mkdir "/dev/$typo.d" && undo rm -rf "/dev/$typo.d" && "$blocks" make src 1000 &&
@@ -1120,7 +1086,9 @@ if [[ $(stat -f -c %T /dev) = tmpfs && $(stat -c %m /dev) = /dev ]]; then
 	it "creates nothing in /dev with oflag=trunc" not_in_dev "/dev/$typo" oflag=trunc
 	it "creates nothing in /dev with count=0" not_in_dev "/dev/$typo" count=0
 	it "creates nothing in /dev with oflag=append" not_in_dev "/dev/$typo" oflag=append
-	it "creates nothing in /dev through a link" linked
+	it "creates nothing in /dev through a link" eval \
+	    'ln -s "/dev/$typo" link && "$blocks" make src 1000 && undo rm -f "/dev/$typo" &&
+	    refused . if=src of=link && [[ ! -e /dev/$typo ]]'
 	it "creates nothing in /dev by a relative name" relative
 	((EUID != 0)) || it "creates nothing in a directory of /dev" in_dir
 else

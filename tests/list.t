@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # --list: the disks of this machine, and what uses them.
-# shellcheck disable=SC1091,SC2015,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 only plain asan		# one thread looks
 
@@ -86,17 +86,13 @@ shows()
 }
 it "shows a loop device with its file" shows 512 '8.0 MB'
 it "shows one of 4096" shows 4096 '8.0 MB'
-gone()
-{
-	truncate -s 1M disk && dev=$(losetup -f --show disk) &&
-	    losetup -d "$dev" && until_true 10 not_listed "$dev"
-}
 # As soon as udev has had its look: until then it is attached.
 not_listed()
 {
 	list && ! line "$1"
 }
-it "does not show a loop device without a file" gone
+it "does not show a loop device without a file" eval \
+    'truncate -s 1M disk && dev=$(losetup -f --show disk) && losetup -d "$dev" && until_true 10 not_listed "$dev"'
 odd()
 {
 	truncate -s 1M $'a\e[7m\xff' && loop $'a\e[7m\xff' && list &&
@@ -193,12 +189,9 @@ named()
 	    exits 0 "$pardd" -l "$dev" "$first" && [[ $(listed | cut -d ' ' -f 1) = "$dev"$'\n'"$first" ]] || fail "$(cat out err)"
 }
 it "lists what is named alone, with file systems" named
-of_partition()
-{
-	truncate -s 8M disk && loop disk -P && "$tools/part" add "$dev" 3 2048 8192 && until_true 20 test -b "$dev"p3 &&
-	    exits 0 "$pardd" -l "$dev"p3 && [[ $(listed | wc -l) = 1 ]] && line "$dev" | grep -q " ${dev}p3 "
-}
-it "... the disk of a partition" of_partition
+it "... the disk of a partition" eval \
+    'truncate -s 8M disk && loop disk -P && "$tools/part" add "$dev" 3 2048 8192 && until_true 20 test -b "$dev"p3 &&
+    exits 0 "$pardd" -l "$dev"p3 && [[ $(listed | wc -l) = 1 ]] && line "$dev" | grep -q " ${dev}p3 "'
 last()
 {
 	truncate -s 1M disk && loop disk && list &&

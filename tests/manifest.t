@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The digests of ranges: manifest=, check=1, base=.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs 'command -v jq' -- "no jq"
 
@@ -244,12 +244,9 @@ reclone_there()
 	    complete && same src <(tail -c +3585 dst) && says 'bytes were already present .m., and not written'
 }
 it "brings up to date what lies where a descriptor stood" reclone_there
-untouched()
-{
-	copied && cp m m.old && chmod 400 src m && touch -r src stamp && as_in if=src &&
-	    same m m.old && [[ ! src -nt stamp && ! -e m.pardd.tmp ]]
-}
-it "changes neither the disk nor the manifest" untouched
+it "changes neither the disk nor the manifest" eval \
+    'copied && cp m m.old && chmod 400 src m && touch -r src stamp && as_in if=src && same m m.old &&
+    [[ ! src -nt stamp && ! -e m.pardd.tmp ]]'
 
 # -------------------------------------------------------------- what is unreadable
 
@@ -356,13 +353,9 @@ mostly_zeros()
 	    refused_base 'dst does not hold'
 }
 it "... where most of it is zeros" mostly_zeros
-trusted()
-{
-	"$blocks" make src 5M && exits 0 "$pardd" if=src of=dst bs=512 bpt=2 manifest=m &&
-	    flip dst 1100 && exits 0 "$pardd" if=src of=dst base=m && ! cmp -s src dst &&
-	    exits 14 "$pardd" if=dst manifest=m check=1
-}
-it "trusts the base where a few ranges are as it says, and check=1 does not" trusted
+it "trusts the base where a few ranges are as it says, and check=1 does not" eval \
+    '"$blocks" make src 5M && exits 0 "$pardd" if=src of=dst bs=512 bpt=2 manifest=m && flip dst 1100 &&
+    exits 0 "$pardd" if=src of=dst base=m && ! cmp -s src dst && exits 14 "$pardd" if=dst manifest=m check=1'
 serial_of()
 {
 	mkdir -p "sysfs/${1##*/}" && echo "$2" >"sysfs/${1##*/}/serial"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The map file: what is accepted as one and what is not, and where it may be.  What its
 # lines mean is tested in unit/mapfile_test.c.
-# shellcheck disable=SC1091,SC2059,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2059,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 only plain asan		# one thread reads a map
 
@@ -74,12 +74,8 @@ crlf()
 	stuff && copy && sed -i 's/$/\r/' map && copy && ! grep -q $'\r' map
 }
 it "knows its own map after a passage through CR LF" crlf
-peer()
-{
-	stuff && copy && ddrescuelog -t map >said && ddrescuelog -D map
-}
 if command -v ddrescuelog >/dev/null; then
-	it "writes what ddrescuelog reads" peer
+	it "writes what ddrescuelog reads" eval 'stuff && copy && ddrescuelog -t map >said && ddrescuelog -D map'
 else
 	skip "no ddrescuelog" "writes what ddrescuelog reads"
 fi
@@ -105,18 +101,11 @@ before()
 	    grep -q '  +$' map.bak && grep -q '  ?$' map.bak && [[ ! -e map.pardd.tmp ]]
 }
 it "keeps the map before as .bak" before
-leftovers()
-{
-	stuff && echo torn >map.pardd.tmp && ln -s nowhere map.bak && copy && [[ ! -e map.pardd.tmp ]] &&
-	    copy && [[ ! -L map.bak && ! -e nowhere ]] && ln -sf src map.pardd.tmp && copy &&
-	    "$blocks" check src 0 0 $size
-}
-it "is not disturbed by what a killed run left, and follows no link" leftovers
-not_ours()
-{
-	stuff && echo mine >map.tmp && copy && copy && [[ $(<map.tmp) = mine ]]
-}
-it "leaves a file alone that is called .tmp" not_ours
+it "is not disturbed by what a killed run left, and follows no link" eval \
+    'stuff && echo torn >map.pardd.tmp && ln -s nowhere map.bak && copy && [[ ! -e map.pardd.tmp ]] && copy &&
+    [[ ! -L map.bak && ! -e nowhere ]] && ln -sf src map.pardd.tmp && copy && "$blocks" check src 0 0 $size'
+it "leaves a file alone that is called .tmp" eval \
+    'stuff && echo mine >map.tmp && copy && copy && [[ $(<map.tmp) = mine ]]'
 bak_folder()
 {
 	stuff && mkdir "map.$1" && refused "map\.$1 is a directory" if=src of=dst map=map &&
@@ -165,12 +154,8 @@ socket()
 if command -v socat >/dev/null; then
 	it "refuses a socket" socket
 fi
-device()
-{
-	stuff && exits 101 "$pardd" if=src of=dst map=/dev/null && same dst old &&
-	    [[ -c /dev/null ]]
-}
-it "refuses a device" device
+it "refuses a device" eval \
+    'stuff && exits 101 "$pardd" if=src of=dst map=/dev/null && same dst old && [[ -c /dev/null ]]'
 nowhere()
 {
 	stuff && exits 52 "$pardd" if=src of=dst map=no/map && one_line 'no/map' && same dst old

@@ -145,12 +145,9 @@ rescues()
 }
 it "rescues so" eval 'rescues && rescues thr=4 retries=1 && rescues json=j report=r.html &&
     rescues report=r.svg rescue=reverse'
-domains()
-{
-	in_memory && "$blocks" make src 150000 && : >dst && exits 0 "$pardd" if=src of=dst map=base && : >dst &&
-	    refused honest "$pardd" if=src of=dst map=map domain=base domaintypes=+
-}
-it "... by another map" domains
+it "... by another map" eval \
+    'in_memory && "$blocks" make src 150000 && : >dst && exits 0 "$pardd" if=src of=dst map=base && : >dst &&
+    refused honest "$pardd" if=src of=dst map=map domain=base domaintypes=+'
 it "goes on after errors so" eval 'in_memory && "$blocks" make src 150000 && : >dst && want=100 &&
     before="on=$PWD/src op=read at=20480+512 fail=EIO" && refused lost "$pardd" if=src of=dst coe=1 verify=1'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # NBD ends, with the servers that are installed.
-# shellcheck disable=SC1091,SC2119,SC2120,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2119,SC2120,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs can_nbd -- "no nbdkit with its filters, or built without libnbd"
 
@@ -173,13 +173,10 @@ one_command()
 	    copy 0 if='[ nbdkit -s file disk ]' of=other && same disk other
 }
 it "refuses a file that a command at the other end has open" one_command
-one_disk()
-{
-	"$blocks" make disk 1M && loop disk && serve a file "$dev" && overlaps if="$uri" of="$dev" &&
-	    overlaps if="$uri" of=disk force=looped
-}
 if can_loop; then
-	it "refuses a disk that the server at the other end has open" one_disk
+	it "refuses a disk that the server at the other end has open" eval \
+	    '"$blocks" make disk 1M && loop disk && serve a file "$dev" && overlaps if="$uri" of="$dev" &&
+	    overlaps if="$uri" of=disk force=looped'
 else
 	skip "no loop devices" "refuses a disk that the server at the other end has open"
 fi
@@ -213,13 +210,10 @@ odd()
 	    serve b file dst && whole if="$a" of="$uri" && whole if="$a" of=new && same src new
 }
 it "copies a tail that is no whole block" odd
-piped()
-{
-	pair 5M && serve b file dst && exits 0 "$pardd" if=- of="$uri" <src && complete && same src dst &&
-	    { "$pardd" if="$uri" of=- 2>err | cmp - src; } && complete
-}
 only all
-it "is filled from a pipe, and read into one" piped
+it "is filled from a pipe, and read into one" eval \
+    'pair 5M && serve b file dst && exits 0 "$pardd" if=- of="$uri" <src && complete && same src dst &&
+    { "$pardd" if="$uri" of=- 2>err | cmp - src; } && complete'
 part()
 {
 	local a
@@ -650,11 +644,8 @@ in_one_word()
 for format in qcow2 vhdx vmdk vdi; do
 	it "has qemu-nbd serve it alone ($format)" in_one_word $format
 done
-without_s()
-{
-	truncate -s 3M disk && served_alone "nbdkit file $PWD/disk" && served_alone "nbdkit -fs file $PWD/disk"
-}
-it "has nbdkit serve it alone" without_s
+it "has nbdkit serve it alone" eval \
+    'truncate -s 3M disk && served_alone "nbdkit file $PWD/disk" && served_alone "nbdkit -fs file $PWD/disk"'
 in_background()
 {
 	truncate -s 3M disk && exits 15 "$pardd" if="[ sh -c 'exec nbdkit -U $PWD/sock -P $PWD/pid file $PWD/disk' ]" \
@@ -916,18 +907,12 @@ stuck_flush()
 	plugin 'flush) exec sleep 40 ;;' && "$blocks" make src 1M && serve b sh plugin && stuck 103 if=src of="$uri" timeout=15
 }
 [[ $VARIANT != plain ]] || it "... for the flush" stuck_flush
-stuck_extents()
-{
-	"$blocks" make src 4M && serve a -r --filter=delay file src delay-extents=1000 &&
-	    whole if="$uri" of=dst timeout=5
-}
-it "... to be told of holes, and reads all" stuck_extents
+it "... to be told of holes, and reads all" eval \
+    '"$blocks" make src 4M && serve a -r --filter=delay file src delay-extents=1000 &&
+    whole if="$uri" of=dst timeout=5'
 # How long a disk may take is the server's business.
-patient()
-{
-	pair 64k && serve b --filter=delay file dst wdelay=3 && whole if=src of="$uri"
-}
-it "waits as long as it takes, without timeout=" patient
+it "waits as long as it takes, without timeout=" eval \
+    'pair 64k && serve b --filter=delay file dst wdelay=3 && whole if=src of="$uri"'
 late_resumed()
 {
 	pair 8M && serve b --filter=delay --filter=log file dst wdelay=300ms logfile=log || return

@@ -119,9 +119,6 @@ if grep -q btrfs /proc/filesystems && command -v mkfs.btrfs >/dev/null; then
 else
 	skip "no btrfs" "... btrfs, on any of its disks"
 fi
-on_source()
-{
-	disk && mounted "$p1" && exits 0 "$pardd" if="$p2" of=m/image count=64 &&
-	    exits 0 "$pardd" if=m/image of=m/copy && same m/image m/copy
-}
-it "copies from a disk, and from file to file, on one file system" on_source
+it "copies from a disk, and from file to file, on one file system" eval \
+    'disk && mounted "$p1" && exits 0 "$pardd" if="$p2" of=m/image count=64 &&
+    exits 0 "$pardd" if=m/image of=m/copy && same m/image m/copy'

@@ -54,13 +54,9 @@ lower()
 	overlay && refused "overlaps.*$again" if=m/a of=low/a seek=1 && untouched
 }
 it "... and in the lower one, which is read" lower
-copied_up()
-{
-	overlay && exits 0 "$pardd" if=low/a of=m/a seek=1 count=8 && complete &&
-	    holds low/a 0 0 256k 1 && holds up/a 0 0 512 1 && holds up/a 512 0 4k 1 &&
-	    exits 0 "$pardd" if=m/a of=low/a seek=1 count=8
-}
-it "copies from a lower file to what is made of it when it is written" copied_up
+it "copies from a lower file to what is made of it when it is written" eval \
+    'overlay && exits 0 "$pardd" if=low/a of=m/a seek=1 count=8 && complete && holds low/a 0 0 256k 1 &&
+    holds up/a 0 0 512 1 && holds up/a 512 0 4k 1 && exits 0 "$pardd" if=m/a of=low/a seek=1 count=8'
 others()
 {
 	overlay && exits 0 "$pardd" if=m/a of=m/b && exits 0 "$pardd" if=m/b of=low/c &&

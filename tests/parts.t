@@ -146,24 +146,13 @@ one_to_other()
 	    <(tail -c +$((to * 512 + 1)) b)
 }
 it "copies a partition of one disk into one of another" one_to_other
-within_one()
-{
-	image a gpt 1 && cp a want && dd if=a of=want bs=512 skip=2048 seek=6144 \
-	    count=4096 conv=notrunc status=none &&
-	    exits 0 "$pardd" if=a of=a ipart=1 opart=2 && same want a
-}
-it "copies a partition into another of the same disk" within_one
-overlaps()
-{
-	image a gpt 1 && refused overlap if=a of=a ipart=1 opart=1
-}
-it "refuses a partition onto itself" overlaps
-at_stdin()
-{
-	image a gpt 1 && dd if=a of=want bs=512 skip=2048 count=4096 status=none &&
-	    exits 0 "$pardd" ipart=1 of=got <a && same want got
-}
-it "takes a partition of what standard input is" at_stdin
+it "copies a partition into another of the same disk" eval \
+    'image a gpt 1 && cp a want && dd if=a of=want bs=512 skip=2048 seek=6144 count=4096 conv=notrunc status=none &&
+    exits 0 "$pardd" if=a of=a ipart=1 opart=2 && same want a'
+it "refuses a partition onto itself" eval 'image a gpt 1 && refused overlap if=a of=a ipart=1 opart=1'
+it "takes a partition of what standard input is" eval \
+    'image a gpt 1 && dd if=a of=want bs=512 skip=2048 count=4096 status=none && exits 0 "$pardd" ipart=1 of=got <a &&
+    same want got'
 
 # --------------------------------------------------------- it is the end now
 
@@ -258,12 +247,9 @@ no_disk()
 	    [[ ! -e new ]]
 }
 it "refuses streams, generated input, what is empty or not there" no_disk
-truncating()
-{
-	image a gpt 1 && cp a was && "$blocks" make new 1M 2 &&
-	    usage trunc if=new of=a opart=1 oflag=trunc && same was a
-}
-it "will not cut off the rest of the disk" truncating
+it "will not cut off the rest of the disk" eval \
+    'image a gpt 1 && cp a was && "$blocks" make new 1M 2 && usage trunc if=new of=a opart=1 oflag=trunc &&
+    same was a'
 it "takes no partition 0" usage ipart if=/dev/null of=. ipart=0
 it "takes no partition -1" usage opart if=/dev/null of=. opart=-1
 beyond()
@@ -398,12 +384,8 @@ it "says nothing of the first partitions with the table" \
     silent if=a of=. count=12288
 it "says nothing of the table itself" silent if=a of=. count=34
 it "says nothing where there is no table" silent if=b of=. skip=5 count=70
-silent_none()
-{
-	image a gpt 1 && exits 0 "$pardd" if=a of=. skip=2049 count=7 status=none &&
-	    [[ ! -s err ]]
-}
-it "prints no note with status=none" silent_none
+it "prints no note with status=none" eval \
+    'image a gpt 1 && exits 0 "$pardd" if=a of=. skip=2049 count=7 status=none && [[ ! -s err ]]'
 logical()
 {
 	local start count
@@ -513,14 +495,9 @@ not_astray()
 it "says nothing of an MBR on a larger target" not_astray dos 16M
 it "says nothing when the target is as large" not_astray gpt 12M
 it "says nothing of it when it was not the whole disk" not_astray gpt 16M count=34
-not_told()
-{
-	image a gpt 1 && "$blocks" make b 16M 5 &&
-	    exits 103 with_faults "on=$PWD/b op=flush fail=EIO" "$pardd" \
-	    if=a of=b &&
-	    faulty fdatasync && does_not_say sgdisk
-}
-it "says nothing of it when the copy failed" not_told
+it "says nothing of it when the copy failed" eval \
+    'image a gpt 1 && "$blocks" make b 16M 5 &&
+    exits 103 with_faults "on=$PWD/b op=flush fail=EIO" "$pardd" if=a of=b && faulty fdatasync && does_not_say sgdisk'
 # smaller BLOCKS: onto a disk of 8 MiB; the partitions end at block 14336
 smaller()
 {
@@ -533,13 +510,9 @@ astray_smaller()
 	command -v sgdisk >/dev/null || return 0
 	sgdisk -e "$dev" >/dev/null && sgdisk -v "$dev" | grep -q 'No problems found'
 }
-not_all_of_it()
-{
-	smaller 14335 && does_not_say sgdisk
-}
 if [[ -n $loops ]]; then
 	it "tells it for a smaller target, too, that has all partitions" astray_smaller
-	it "says nothing of it if a partition was cut off" not_all_of_it
+	it "says nothing of it if a partition was cut off" eval 'smaller 14335 && does_not_say sgdisk'
 fi
 # crossed: a disk of 12 MiB whose first partition, of its table, lies behind the
 # second: that ends at block 4096, the first at block 16384
@@ -572,11 +545,6 @@ in_bytes()
 {
 	crossed && smaller_disk 8M && exits 0 "$pardd" if="$a" of="$dev" \
 	    iflag=count_bytes count=2097152 && says '; count=8388608 copies all$'
-}
-no_such_room()
-{
-	crossed && smaller_disk 7M && exits 0 "$pardd" if="$a" of="$dev" count=4096 &&
-	    says "^pardd: note: partition 1 of $a ends beyond the copy$"
 }
 many_behind()
 {
@@ -616,7 +584,9 @@ advised()
 if [[ -n $loops ]]; then
 	it "names a partition that a clone leaves behind, and the count= for all" out_of_order
 	it "names that in bytes where count= is in bytes" in_bytes
-	it "names no count= for which there is no room" no_such_room
+	it "names no count= for which there is no room" eval \
+	    'crossed && smaller_disk 7M && exits 0 "$pardd" if="$a" of="$dev" count=4096 &&
+	    says "^pardd: note: partition 1 of $a ends beyond the copy$"'
 	it "names the first of many" many_behind
 	it "says nothing of it for the head of a disk, for another range, or without a device" no_clone
 	it "names the right count= for a target that is too small" advised

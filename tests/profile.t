@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How long requests took: time=1 and profile=.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs 'command -v jq' 'command -v xmllint' -- "no jq, no xmllint"
 
@@ -236,17 +236,10 @@ elsewhere()
 it "refuses devices, links and what is no file" elsewhere
 it "refuses a name that does not say what to write" usage profile= if=src of=dst profile=p.txt
 it "refuses a name that is nothing but the end" usage profile= if=src of=dst profile=.svg
-dry()
-{
-	stuff && exits 0 "$pardd" -dv if=src of=dst profile=p.csv && [[ ! -e p.csv ]]
-}
-it "writes nothing with -d" dry
-replaced()
-{
-	stuff && echo old >p.csv && ln p.csv before && exits 0 "$pardd" if=src of=dst profile=p.csv &&
-	    grep -q ^total p.csv && [[ $(<before) = old ]]
-}
-it "takes the place of an old one" replaced
+it "writes nothing with -d" eval 'stuff && exits 0 "$pardd" -dv if=src of=dst profile=p.csv && [[ ! -e p.csv ]]'
+it "takes the place of an old one" eval \
+    'stuff && echo old >p.csv && ln p.csv before && exits 0 "$pardd" if=src of=dst profile=p.csv &&
+    grep -q ^total p.csv && [[ $(<before) = old ]]'
 failed()
 {
 	stuff && echo old >p.csv || return

@@ -47,11 +47,7 @@ none()
 }
 it "prints none where stderr is no terminal" none
 [[ $VARIANT != plain ]] || it "prints none with progress=0" none progress=0 status=progress
-silent()
-{
-	slow 128k 500 && copies 0 progress=1 status=none && [[ ! -s err ]]
-}
-it "prints none with status=none" silent
+it "prints none with status=none" eval 'slow 128k 500 && copies 0 progress=1 status=none && [[ ! -s err ]]'
 rarely()
 {
 	slow 128k 500 && copies 0 progress=3600 && does_not_say 'copying'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Limits: rate=, ioprio=, and control= to change them while it runs.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 # took LEAST MOST: the seconds that the last run says it took
@@ -71,11 +71,8 @@ even()
 	return 1
 }
 it "moves bytes evenly, not in bursts" even
-fast()
-{
-	"$blocks" make src 2M && paced 0 1 exits 0 "$pardd" if=src of=dst rate=1P && same src dst
-}
-it "is not held up by a high rate=" quietly fast
+it "is not held up by a high rate=" quietly eval \
+    '"$blocks" make src 2M && paced 0 1 exits 0 "$pardd" if=src of=dst rate=1P && same src dst'
 tiny()
 {
 	"$blocks" make src 5000 && paced 1.2 1.9 exits 0 "$pardd" if=src of=dst rate=4096 && same src dst
@@ -127,18 +124,15 @@ else
 fi
 it "refuses a rate= below 4096" usage 'rate=4095' if=src of=dst rate=4095
 it "refuses a rate= that is no number" usage 'rate=some' if=src of=dst rate=some
-shown()
-{
-	"$blocks" make src 1k && exits 0 "$pardd" -dv if=src of=dst rate=2M ioprio=idle &&
-	    grep -qx rate=2097152 out && grep -qx ioprio=idle out
-}
 long_name()
 {
 	"$blocks" make src 1k && exits 86 "$pardd" if=src of=dst control="$(printf '%0200d' 1)" &&
 	    one_line 'File name too long' && [[ ! -e dst ]]
 }
 it "refuses a name that is too long for a socket" long_name
-it "shows both in the plan" shown
+it "shows both in the plan" eval \
+    '"$blocks" make src 1k && exits 0 "$pardd" -dv if=src of=dst rate=2M ioprio=idle && grep -qx rate=2097152 out &&
+    grep -qx ioprio=idle out'
 
 # -------------------------------------------------------------------- control=
 
@@ -232,18 +226,11 @@ mode()
 	slow && [[ $(stat -c %a ctl) = 600 ]] && end_well
 }
 it "lets only the owner at the socket" mode
-left()
-{
-	slow && kill -KILL $! && { wait $!; [[ -S ctl ]]; } &&
-	    rm dst && slow && end_well
-}
-it "replaces a socket that was left behind" left
-occupied()
-{
-	slow && exits 67 "$pardd" if=src of=dst2 control=ctl && one_line control= && [[ ! -e dst2 ]] && end_well &&
-	    touch ctl && exits 67 "$pardd" if=src of=dst2 control=ctl && [[ ! -e dst2 && -f ctl ]]
-}
-it "refuses a socket in use, and a file" occupied
+it "replaces a socket that was left behind" eval \
+    'slow && kill -KILL $! && { wait $!; [[ -S ctl ]]; } && rm dst && slow && end_well'
+it "refuses a socket in use, and a file" eval \
+    'slow && exits 67 "$pardd" if=src of=dst2 control=ctl && one_line control= && [[ ! -e dst2 ]] && end_well &&
+    touch ctl && exits 67 "$pardd" if=src of=dst2 control=ctl && [[ ! -e dst2 && -f ctl ]]'
 # The socket of the first run is gone, and the second has made its own there.
 of_another()
 {
@@ -264,11 +251,7 @@ foreseen()
 }
 it "refuses the same with -d, and makes no socket" foreseen
 it "refuses a socket among the devices" refused 'in the device file system' iflag=00 of=dst count=1 control=/dev/pardd-test
-gone()
-{
-	slow && kill -TERM $! && { wait $!; [[ ! -e ctl ]]; }
-}
-it "takes the socket away after a signal" gone
+it "takes the socket away after a signal" eval 'slow && kill -TERM $! && { wait $!; [[ ! -e ctl ]]; }'
 
 # --------------------------------------------------------------------- ioprio=
 

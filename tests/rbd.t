@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Images of a Ceph cluster, which is a directory here (tests/tools/fakerbd.c); what
 # of it only a real one can say is asked of one by tests/ceph/run.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 # cluster: where librbd is that one; "image" and "other" are in the pool p
@@ -43,18 +43,12 @@ it "... by many workers, a little at a time" both thr=16 bs=4096 bpt=3
 only plain asan
 it "... by one worker" both thr=1
 it "... with more in a transfer than the end asks for at once" both bs=512 bpt=24112
-odd()
-{
-	pair 3000001 && copy 0 if=src of=rbd:p/image && complete && same src p/image &&
-	    copy 0 if=rbd:p/image of=new && complete && same src new
-}
-it "copies a tail that is no whole block" odd
-part()
-{
-	pair 8M && copy 0 if=src of=rbd:p/image bs=4k skip=100 seek=3 count=1000 && complete &&
-	    holds p/image 12288 409600 4096000 && holds p/image 0 0 12288 9 && holds p/image 4108288 4108288 4000000 9
-}
-it "copies a part, to its place" part
+it "copies a tail that is no whole block" eval \
+    'pair 3000001 && copy 0 if=src of=rbd:p/image && complete && same src p/image && copy 0 if=rbd:p/image of=new &&
+    complete && same src new'
+it "copies a part, to its place" eval \
+    'pair 8M && copy 0 if=src of=rbd:p/image bs=4k skip=100 seek=3 count=1000 && complete &&
+    holds p/image 12288 409600 4096000 && holds p/image 0 0 12288 9 && holds p/image 4108288 4108288 4000000 9'
 snapshot()
 {
 	pair 3M && cp src p/image@monday && copy 0 if=rbd:p/image@monday of=new && complete && same src new &&
@@ -258,11 +252,8 @@ secret()
 	done
 }
 it "takes no secret where all can see it, and repeats none" secret
-no_secret()
-{
-	echo text >src && mkdir rbd:p && exits 0 "$pardd" if=src of=./rbd:p/image:key=1 && same src rbd:p/image:key=1
-}
-it "... and changes no file's name that looks so" no_secret
+it "... and changes no file's name that looks so" eval \
+    'echo text >src && mkdir rbd:p && exits 0 "$pardd" if=src of=./rbd:p/image:key=1 && same src rbd:p/image:key=1'
 missing()
 {
 	cluster && rm lib/librbd.so.1 && : >lib/librbd.so.1 && refuse 101 'Debian has it in librbd1$' if=rbd:p/image of=dst &&
@@ -291,11 +282,7 @@ it "... when the cluster has blocklisted us" fails 69 write@1000000+1=108 'block
 it "... or the connection is lost" fails 69 write@1000000+1=107 'the connection to the cluster is lost; writes since'
 it "is not complete where the flush fails" fails 103 flush=5 'flushing: Input/output error'
 it "... as the cluster has blocklisted us" fails 103 flush=108 'flushing: the cluster has blocklisted us'
-flushes()
-{
-	pair 1M && copy 0 if=src of=rbd:p/image && complete && [[ $(count flush) = 1 ]]
-}
-it "flushes once, at the end" flushes
+it "flushes once, at the end" eval 'pair 1M && copy 0 if=src of=rbd:p/image && complete && [[ $(count flush) = 1 ]]'
 
 # ----------------------------------------------------- a cluster that is silent
 

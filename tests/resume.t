@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A rescue that is stopped or killed at any moment: its map is true, and the next run
 # continues from there.
-# shellcheck disable=SC1091,SC2086,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2086,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/rescue.sh"
 
@@ -198,22 +198,15 @@ stopped_dead()
 	    thr=1 "${@:2}" 2>err &
 	until_true 20 faulty read 3 >/dev/null && interrupt
 }
-stopped_there()
-{
-	stopped_dead 1048576+4096 && [[ -n $("$maps" list map -) ]] && same dst old
-}
-stopped_gone()
-{
-	stopped_dead 0+$size && as_before && same dst old
-}
 out_of_time()
 {
 	begun_with '0x0 0x100000 +' '0x100000 0x10000 /' '0x110000 0xF0000 +' &&
 	    exits 100 with_faults "on=$PWD/src op=read at=0+$size fail=EIO sleep=300" "$pardd" \
 	    if=src of=dst map=map bs=512 thr=1 maxtime=1 && says 'maxtime=1 seconds' && as_before
 }
-it "calls bad what fails of a disk that is there when it is stopped" stopped_there
-it "calls nothing bad of one that is dead" stopped_gone
+it "calls bad what fails of a disk that is there when it is stopped" eval \
+    'stopped_dead 1048576+4096 && [[ -n $("$maps" list map -) ]] && same dst old'
+it "calls nothing bad of one that is dead" eval 'stopped_dead 0+$size && as_before && same dst old'
 it "... with maxtime=, too" out_of_time
 fill_stopped()
 {

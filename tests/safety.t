@@ -153,12 +153,8 @@ disk_and_part()
 	    as_it_was && taken 0 of="$d" force=mounted,looped
 }
 it "asks for an override for disk and partition" disk_and_part
-over_mounted()
-{
-	disk && mounted "$p1" && snapshot && mount -t tmpfs none m &&
-	    undo umount "$PWD/m" && turned_away of="$p1"
-}
-it "refuses a partition whose mount point is mounted over" over_mounted
+it "refuses a partition whose mount point is mounted over" eval \
+    'disk && mounted "$p1" && snapshot && mount -t tmpfs none m && undo umount "$PWD/m" && turned_away of="$p1"'
 bound()
 {
 	disk && mounted "$p1" && mkdir m/sub other && mount --bind m/sub other &&
@@ -176,18 +172,10 @@ other_node()
 	turned_away of="$p1" && turned_away of=node && turned_away of="$d"
 }
 it "refuses a partition that is mounted by another node of it" other_node
-padded_into()
-{
-	disk && mounted "$p2" && printf x >src && snapshot &&
-	    turned_away of="$d" bs=1M seek=3 conv=sync
-}
-it "refuses what only the padding of conv=sync would reach" padded_into
-nothing_to_do()
-{
-	disk && mounted "$p1" && snapshot &&
-	    exits 0 "$pardd" if=src of="$p1" count=0 && as_it_was
-}
-it "copies nothing onto a mounted partition with count=0" nothing_to_do
+it "refuses what only the padding of conv=sync would reach" eval \
+    'disk && mounted "$p2" && printf x >src && snapshot && turned_away of="$d" bs=1M seek=3 conv=sync'
+it "copies nothing onto a mounted partition with count=0" eval \
+    'disk && mounted "$p1" && snapshot && exits 0 "$pardd" if=src of="$p1" count=0 && as_it_was'
 # The kernel shows an extended partition as its first record, and logical ones:
 # sectors 12288 and 12289; 14336 to 15359; 15872 to 16127.
 records()
@@ -347,14 +335,9 @@ for kind in "${kinds[@]}"; do
 	[[ $kind = looped ]] ||
 		it "$kind partition: refuses a loop device on it" below_loop "$kind"
 done
-below_part()
-{
-	disk && mounted "$p1" && loop "$d" --offset 512k && snapshot &&
-	    turned_away of="$dev" bs=512 seek=1000 &&
-	    turned_away of="$dev" bs=512 seek=5119 count=1 &&
-	    taken 3145728 of="$dev" bs=512 seek=5120
-}
-it "refuses a loop device on a disk with a mounted partition" below_part
+it "refuses a loop device on a disk with a mounted partition" eval \
+    'disk && mounted "$p1" && loop "$d" --offset 512k && snapshot && turned_away of="$dev" bs=512 seek=1000 &&
+    turned_away of="$dev" bs=512 seek=5119 count=1 && taken 3145728 of="$dev" bs=512 seek=5120'
 # Two loop devices on one file are two names of the same bytes.
 beside()
 {
@@ -369,14 +352,9 @@ for kind in "${kinds[@]}"; do
 	everywhere "$kind" || continue
 	it "$kind partition: refuses another loop device on the same file" beside "$kind"
 done
-beside_part()
-{
-	disk && mounted "$p1" && loop disk.img --offset 512k && snapshot &&
-	    turned_away of="$dev" bs=512 seek=1000 &&
-	    turned_away of="$dev" bs=512 seek=5119 count=1 &&
-	    taken 3145728 of="$dev" bs=512 seek=5120
-}
-it "... of which a part is mounted, from where it lies" beside_part
+it "... of which a part is mounted, from where it lies" eval \
+    'disk && mounted "$p1" && loop disk.img --offset 512k && snapshot && turned_away of="$dev" bs=512 seek=1000 &&
+    turned_away of="$dev" bs=512 seek=5119 count=1 && taken 3145728 of="$dev" bs=512 seek=5120'
 beside_window()
 {
 	disk && loop disk.img --offset 1M --sizelimit 2M && mounted "$dev" &&
@@ -385,19 +363,12 @@ beside_window()
 	    taken 3145728 of="$dev" bs=512 seek=6144
 }
 it "... which shows a part of it" beside_window
-beside_disk()
-{
-	disk && loop "$d" --offset 1M --sizelimit 2M && mounted "$dev" &&
-	    loop "$d" && snapshot && turned_away of="$dev" bs=512 seek=6000 &&
-	    taken 3145728 of="$dev" bs=512 seek=6144
-}
-it "refuses another loop device on the same disk" beside_disk
-beside_chain()
-{
-	disk && mounted "$p1" && loop disk.img && loop "$dev" --offset 1M && snapshot &&
-	    turned_away of="$dev" && taken 3145728 of="$dev" bs=512 seek=4096
-}
-it "... or below the one on the same file" beside_chain
+it "refuses another loop device on the same disk" eval \
+    'disk && loop "$d" --offset 1M --sizelimit 2M && mounted "$dev" && loop "$d" && snapshot &&
+    turned_away of="$dev" bs=512 seek=6000 && taken 3145728 of="$dev" bs=512 seek=6144'
+it "... or below the one on the same file" eval \
+    'disk && mounted "$p1" && loop disk.img && loop "$dev" --offset 1M && snapshot && turned_away of="$dev" &&
+    taken 3145728 of="$dev" bs=512 seek=4096'
 # leaving: another loop device does not tell what it lies on; it is being detached
 leaving()
 {

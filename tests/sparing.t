@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # oflag=sparing reads the target first, and writes only what differs.
-# shellcheck disable=SC1091,SC2015,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 # wrote BYTES: and no more, as the records, the programs and the kernel see it
@@ -93,12 +93,9 @@ unreadable()
 	    "$pardd" if=src of=dst oflag=sparing && faulty read && same src dst && complete
 }
 it "writes what it cannot read" unreadable
-fails()
-{
-	"$blocks" make src 3M && cp src dst && printf x | dd of=dst bs=1 conv=notrunc status=none &&
-	    exits 55 with_faults "on=dst op=write fail=EIO" "$pardd" if=src of=dst oflag=sparing
-}
-it "stops where it cannot write" fails
+it "stops where it cannot write" eval \
+    '"$blocks" make src 3M && cp src dst && printf x | dd of=dst bs=1 conv=notrunc status=none &&
+    exits 55 with_faults "on=dst op=write fail=EIO" "$pardd" if=src of=dst oflag=sparing'
 to_pipe()
 {
 	"$pardd" iflag=00 bs=1k count=1 of=- oflag=sparing 2>err | cat >out

@@ -78,29 +78,16 @@ unread()
 }
 it "neither reads nor writes a hole" unread
 
-end_in_hole()
-{
-	truncate -s 5000001 src && data src 0 1000 && exits 0 "$pardd" if=src of=dst &&
-	    size_is dst 5000001 && same src dst && same_map src dst
-}
-it "gives a file that ends in a hole its length" end_in_hole
-all_hole()
-{
-	truncate -s 3M src && exits 0 "$pardd" if=src of=dst &&
-	    size_is dst 3145728 && same src dst && [[ $(in_use dst) = 0 ]]
-}
-it "copies a file that is one hole" all_hole
-dense()
-{
-	sparse_file src && exits 0 "$pardd" if=src of=dst oflag=nosparse &&
-	    same src dst && [[ $("$blocks" extents dst) = "data 0 33554432" ]]
-}
-it "writes all with oflag=nosparse" dense
-dense_pipe()
-{
-	sparse_file src && "$pardd" if=src 2>err | cmp - src
-}
-it "puts a sparse file into a pipe" dense_pipe
+it "gives a file that ends in a hole its length" eval \
+    'truncate -s 5000001 src && data src 0 1000 && exits 0 "$pardd" if=src of=dst && size_is dst 5000001 &&
+    same src dst && same_map src dst'
+it "copies a file that is one hole" eval \
+    'truncate -s 3M src && exits 0 "$pardd" if=src of=dst && size_is dst 3145728 && same src dst &&
+    [[ $(in_use dst) = 0 ]]'
+it "writes all with oflag=nosparse" eval \
+    'sparse_file src && exits 0 "$pardd" if=src of=dst oflag=nosparse && same src dst &&
+    [[ $("$blocks" extents dst) = "data 0 33554432" ]]'
+it "puts a sparse file into a pipe" eval 'sparse_file src && "$pardd" if=src 2>err | cmp - src'
 fragments()
 {
 	local i
@@ -493,12 +480,6 @@ shared_part()
 	    holds dst 0 0 8704 9 && holds dst 8704 4608 5120000 &&
 	    "$blocks" check dst 5128704 5128704 6871296 9
 }
-shared_tail()
-{
-	"$blocks" make src 9000001 && "$blocks" make dst 12000000 9 &&
-	    exits 0 "$pardd" if=src of=dst && holds dst 0 0 9000001 &&
-	    "$blocks" check dst 9000001 9000001 2999999 9
-}
 apart()
 {
 	"$blocks" make src 9000001 && exits 0 "$pardd" if=src of=dst verbose=1 "$@" &&
@@ -555,7 +536,9 @@ for type in xfs btrfs; do
 	    conv=sync bs=4096 && holds dst 0 0 9000001 &&
 	    "$blocks" zero dst 9000001 2975'
 	it "shares whole blocks of a part on $type" on $type shared_part
-	it "copies the end of a file into another on $type" on $type shared_tail
+	it "copies the end of a file into another on $type" on $type eval \
+	    '"$blocks" make src 9000001 && "$blocks" make dst 12000000 9 && exits 0 "$pardd" if=src of=dst &&
+	    holds dst 0 0 9000001 && "$blocks" check dst 9000001 9000001 2999999 9'
 	it "copies what does not lie alike on $type" on $type askew
 	it "copies when sharing fails on $type" on $type unshared EOPNOTSUPP '' 15
 	it "copies when sharing fails for an error on $type" on $type unshared EIO '' 55

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Pipes, redirections, and devices without an end.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 mib=$((16 / (weight > 1 ? 4 : 1)))
@@ -139,31 +139,18 @@ nothing()
 	piped "$want" "${PIPESTATUS[1]}" || return
 	[[ $want = 0 ]] || says '^pardd: NOT complete: the source was empty'
 }
-nothing_lost()
-{
-	nothing 102 dst 1000 && holds dst 0 0 1000
-}
-it "says so when a pipe brings nothing for a file that holds something" nothing_lost
+it "says so when a pipe brings nothing for a file that holds something" eval \
+    'nothing 102 dst 1000 && holds dst 0 0 1000'
 it "says so when it brings nothing to append" nothing 102 dst 1000 oflag=append
 it "says so when it was cut off for nothing" nothing 102 dst 1000 oflag=trunc
-nothing_named()
-{
-	mkfifo p && { : >p & } && "$blocks" make dst 1000 && exits 102 "$pardd" if=p of=dst
-}
-it "says so of a FIFO" nothing_named
-all_skipped()
-{
-	"$blocks" make dst 1000 && head -c 512 /dev/zero | exits 0 "$pardd" of=dst bs=512 skip=1
-}
-it "takes a pipe that was skipped to its end" all_skipped
+it "says so of a FIFO" eval 'mkfifo p && { : >p & } && "$blocks" make dst 1000 && exits 102 "$pardd" if=p of=dst'
+it "takes a pipe that was skipped to its end" eval \
+    '"$blocks" make dst 1000 && head -c 512 /dev/zero | exits 0 "$pardd" of=dst bs=512 skip=1'
 it "takes nothing for an empty file" nothing 0 dst 0
 it "takes nothing where nothing was asked for" nothing 0 dst 1000 count=0
 it "takes nothing where nothing is kept" nothing 0 /dev/null 0
-empty_onto()
-{
-	: >src && "$blocks" make dst 1000 && exits 0 "$pardd" if=src of=dst && complete
-}
-it "copies an empty file onto one that holds something" empty_onto
+it "copies an empty file onto one that holds something" eval \
+    ': >src && "$blocks" make dst 1000 && exits 0 "$pardd" if=src of=dst && complete'
 # What reads at its size 0 fails for good, and the contents of an empty file once.
 unreadable_empty()
 {
@@ -173,12 +160,9 @@ unreadable_empty()
 	    with_faults 'on=src op=read fail=EIO' exits 3 "$pardd" if=src of=dst && says 'Input/output error'
 }
 it "takes no file for empty that cannot be read" unreadable_empty
-nothing_on_disk()
-{
-	truncate -s 1M disk && loop disk && nothing 102 "$dev" 0
-}
 if can_loop; then
-	it "says so when a pipe brings nothing for a disk" nothing_on_disk
+	it "says so when a pipe brings nothing for a disk" eval \
+	    'truncate -s 1M disk && loop disk && nothing 102 "$dev" 0'
 else
 	skip "no loop devices" "says so when a pipe brings nothing for a disk"
 fi
@@ -270,18 +254,11 @@ names()
 	[[ ${both[*]} = "0 0" ]] || fail "${both[*]}: $(<err)"
 }
 it "copies from /dev/stdin to /dev/stdout" names
-shell_pipe()
-{
-	exits 0 "$pardd" if=<("$blocks" drip 300001) of=dst bpt=8 &&
-	    size_is dst 300001 && holds dst 0 0 300001
-}
-it "copies from a pipe of the shell's <(...)" shell_pipe
-shell_fd()
-{
-	"$blocks" make src 300001 && exits 0 "$pardd" if=/dev/fd/3 of=/dev/fd/4 bpt=8 \
-	    3<src 4>dst && holds dst 0 0 300001
-}
-it "copies between descriptors of the shell" shell_fd
+it "copies from a pipe of the shell's <(...)" eval \
+    'exits 0 "$pardd" if=<("$blocks" drip 300001) of=dst bpt=8 && size_is dst 300001 && holds dst 0 0 300001'
+it "copies between descriptors of the shell" eval \
+    '"$blocks" make src 300001 && exits 0 "$pardd" if=/dev/fd/3 of=/dev/fd/4 bpt=8 3<src 4>dst &&
+    holds dst 0 0 300001'
 
 # --------------------------------------------------- zeros, nothing, and chance
 
@@ -328,11 +305,7 @@ discards()
 }
 it "discards with of=/dev/null, and counts" discards /dev/null
 it "discards with of=., and counts" discards .
-nothing_in()
-{
-	exits 0 "$pardd" if=/dev/null of=dst && complete && size_is dst 0
-}
-it "copies nothing from /dev/null" nothing_in
+it "copies nothing from /dev/null" eval 'exits 0 "$pardd" if=/dev/null of=dst && complete && size_is dst 0'
 
 # ------------------------------------------------------------- a reader that goes
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The partition table of a clone: table=fix and table=new.
-# shellcheck disable=SC1091,SC2015,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/dice.sh
 . "$top/tests/dice.sh"
@@ -173,11 +173,6 @@ grown()
 {
 	whole a 512 40M && a=$dev && truncate -s 56M a && losetup -c "$a" && cloned "$a" b 512 "$1" table=fix &&
 	    [[ $(headers_in b) = 2 ]] && table_like "$a" "$dev" 2>said
-}
-# The end of such a disk is no whole sector.
-odd_sectors()
-{
-	whole a 512 $(((40 << 20) + 512)) && a=$dev && cloned "$a" b 4096 64M table=fix && table_like "$a" "$dev"
 }
 no_logical()
 {
@@ -468,7 +463,9 @@ it "... on a smaller disk" larger 512 4096 25M
 it "leaves no table of the source in the clone" left_over
 it "... nor the backup of a disk that has grown" grown 64M
 it "... onto one of its size before" grown 40M
-it "converts one whose end is no whole sector of the target" odd_sectors
+# The end of such a disk is no whole sector.
+it "converts one whose end is no whole sector of the target" eval \
+    'whole a 512 $(((40 << 20) + 512)) && a=$dev && cloned "$a" b 4096 64M table=fix && table_like "$a" "$dev"'
 if command -v mke2fs >/dev/null; then
 	it "names file systems that cannot be on larger sectors: ext" unmountable 4096 mke2fs -q -b 1024 fs
 	it "... but not with larger blocks" mountable 4096 mke2fs -q -b 4096 fs

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One source and several targets, with a verdict for each.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 schema=$top/tests/tools/schema.jq
@@ -502,12 +502,9 @@ to_pipe()
 	    ends_with 'complete: 3 targets'
 }
 it "writes to a stream among them" to_pipe
-from_pipe()
-{
-	"$blocks" make src 3000000 && "$blocks" drip 3000000 | exits 0 "$pardd" of=a of=b bpt=64 verify=1 &&
-	    same src a && same src b
-}
-it "copies from a stream" from_pipe
+it "copies from a stream" eval \
+    '"$blocks" make src 3000000 && "$blocks" drip 3000000 | exits 0 "$pardd" of=a of=b bpt=64 verify=1 &&
+    same src a && same src b'
 broken_pipe()
 {
 	"$blocks" make src 3000000 && mkfifo fifo && { head -c 100000 fifo >part & } &&
@@ -515,11 +512,8 @@ broken_pipe()
 	    verdicts a='complete, flushed' fifo='NOT complete: .*Broken pipe' b='complete, flushed'
 }
 it "drops a stream whose reader goes" broken_pipe
-discarded()
-{
-	"$blocks" make src 300000 && exits 0 "$pardd" if=src of=. of=/dev/null of=a && same src a
-}
-it "takes of=. as one of them" discarded
+it "takes of=. as one of them" eval \
+    '"$blocks" make src 300000 && exits 0 "$pardd" if=src of=. of=/dev/null of=a && same src a'
 sparse()
 {
 	truncate -s 8M src && "$blocks" make src 64k 1 1M && exits 0 "$pardd" if=src of=a of=b verify=1 "$@" &&

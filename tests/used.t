@@ -73,13 +73,9 @@ traceless()
 [[ $(stat -f -c %T "$scratch") != ext* ]] || it "leaves nothing of the image in the page cache" traceless
 
 # what was in the target is not seen in what is left out
-punched()
-{
-	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only &&
-	    "$blocks" make old 32M && exits 0 "$pardd" if=e4 of=old used=only && same new old &&
-	    sound old && (($(stat -c %b old) * 512 < 15000000))
-}
-it "punches holes into an old file where something is free" punched
+it "punches holes into an old file where something is free" eval \
+    'ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make old 32M &&
+    exits 0 "$pardd" if=e4 of=old used=only && same new old && sound old && (($(stat -c %b old) * 512 < 15000000))'
 
 # A rescue, too: but what domain= leaves out stays, and what an earlier run has copied.
 punched_by_rescue()
@@ -175,12 +171,9 @@ it "leaves each of several devices as it was where something is free" class
 it "... and verifies what was copied" eval 'class verify=1 && jq -es ".[-1].targets |
     map([.status, .verified]) == [[0, true], [0, true]]" json >/dev/null'
 it "... by the source" class verify=source thr=3 bpt=100
-album()
-{
-	ext4_image e4 && "$blocks" make old 32M && exits 0 "$pardd" if=e4 of=one used=only &&
-	    exits 0 "$pardd" if=e4 of=new of=old used=only verify=1 && same one new && same one old
-}
-it "makes holes in each of several files" album
+it "makes holes in each of several files" eval \
+    'ext4_image e4 && "$blocks" make old 32M && exits 0 "$pardd" if=e4 of=one used=only &&
+    exits 0 "$pardd" if=e4 of=new of=old used=only verify=1 && same one new && same one old'
 mixture()
 {
 	ext4_image e4 && "$blocks" make disk 32M && loop disk &&
@@ -317,12 +310,9 @@ planned()
 	    grep -q '^file_system=partition 3 (swap "sw"): 4096 of 33554432 bytes used, the rest left out$' out
 }
 it "tells in the plan what is done with each partition" planned
-by_number()
-{
-	disk disk gpt && exits 0 "$pardd" if=disk ipart=2 of=copy used=only && last_says "$without" &&
-	    cp before2 before && sound copy
-}
-it "copies a partition by its number" by_number
+it "copies a partition by its number" eval \
+    'disk disk gpt && exits 0 "$pardd" if=disk ipart=2 of=copy used=only && last_says "$without" &&
+    cp before2 before && sound copy'
 # What is cut in two is copied whole.
 cut()
 {
@@ -510,12 +500,9 @@ mounted_source()
 	    last_says '^pardd: complete, flushed$' && size_is copy 33554432
 }
 it "copies a file system whole that is mounted read-write" mounted_source
-read_only()
-{
-	ext4_image e4 && loop e4 && mkdir -p m && undo umount "$PWD/m" && mount -o ro "$dev" m &&
-	    exits 0 "$pardd" if="$dev" of=copy used=only && last_says "$without" && sound copy
-}
-it "... but not one that is mounted read-only" read_only
+it "... but not one that is mounted read-only" eval \
+    'ext4_image e4 && loop e4 && mkdir -p m && undo umount "$PWD/m" && mount -o ro "$dev" m &&
+    exits 0 "$pardd" if="$dev" of=copy used=only && last_says "$without" && sound copy'
 looped()
 {
 	ext4_image e4 && loop e4 && whole 'uses e4'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # verify=: what is on the target is what was written there; otherwise it is repaired or
 # reported.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 schema=$top/tests/tools/schema.jq
@@ -108,12 +108,9 @@ cached()
 	    says 'NOT complete: dst: .*page cache' && does_not_say verified
 }
 it "does not call verified what stays in the page cache" cached
-told()
-{
-	"$blocks" make src 1M && exits 0 "$pardd" -dv if=src of=dst verify=stream &&
-	    grep -qx verify=stream out && [[ ! -e dst ]]
-}
-it "has it in the plan" told
+it "has it in the plan" eval \
+    '"$blocks" make src 1M && exits 0 "$pardd" -dv if=src of=dst verify=stream && grep -qx verify=stream out &&
+    [[ ! -e dst ]]'
 
 # ------------------------------------------------------------ something is wrong
 
@@ -383,16 +380,12 @@ not_there()
 {
 	says 'NOT complete: /dev/loop.*reading back.*No such device' && does_not_say 'differ|not what was'
 }
-taken_away()
-{
-	out_of_service offline 69 && not_there
-}
 still_there()
 {
 	out_of_service running 14 && says 'not what was written'
 }
 how=1
-it "verify= notices a target that was taken out of service" taken_away
+it "verify= notices a target that was taken out of service" eval 'out_of_service offline 69 && not_there'
 it "verify= takes no other for one" still_there
 # stopped PID: none of its threads is in a system call any more
 stopped()
