@@ -277,11 +277,7 @@ if can_loop; then
 	it "clones a disk with four workers" device 512 512 engine=async thr=4
 	it "clones a disk in small requests" device 512 512 bpt=9 qd=128
 	it "stops where the target is full" full
-	if [[ -c /dev/fuse ]]; then
-		it "waits for a disk that stalls" stalls "$((${LONG:-0} ? 5 : 2))"
-	else
-		skip "no /dev/fuse" "waits for a disk that stalls"
-	fi
+	given '[[ -c /dev/fuse ]]' "no /dev/fuse" it "waits for a disk that stalls" stalls "$((${LONG:-0} ? 5 : 2))"
 	if can_lose; then
 		it "waits for what is in flight when the ring fails" drained
 		it "says what it could not wait for" fails_at 3 'io_uring, with [1-9] requests still under way'

@@ -115,11 +115,7 @@ dead_file()
 	undo losetup -d "$dev"
 	disk && snapshot && taken 1048576 of="$p1"
 }
-if can_lose; then
-	it "copies beside a loop device whose file has died" dead_file
-else
-	skip "no nbdfuse" "copies beside a loop device whose file has died"
-fi
+given can_lose "no nbdfuse" it "copies beside a loop device whose file has died" dead_file
 
 # Each limit allows one more descriptor.
 few_descriptors()

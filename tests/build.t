@@ -215,11 +215,7 @@ picky()
 	other_compiler "$PWD/picky"
 }
 it "gives a compiler that make CC= names the flags it knows" picky
-if command -v clang >/dev/null; then
-	it "is made by clang after a configure for gcc" other_compiler clang
-else
-	skip "no clang" "is made by clang after a configure for gcc"
-fi
+given 'command -v clang' "no clang" it "is made by clang after a configure for gcc" other_compiler clang
 
 # ----------------------------------------------------- building and installing
 

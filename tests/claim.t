@@ -243,11 +243,7 @@ ntfs()
 {
 	"$blocks" make src 64k 1 && truncate -s 8M img && mkntfs -qF img >/dev/null 2>&1 && fused ntfs-3g
 }
-if [[ -c /dev/fuse ]] && command -v ntfs-3g mkntfs >/dev/null; then
-	it "refuses an image that FUSE has mounted" ntfs
-else
-	skip "no ntfs-3g" "refuses an image that FUSE has mounted"
-fi
+given '[[ -c /dev/fuse ]] && command -v ntfs-3g mkntfs' "no ntfs-3g" it "refuses an image that FUSE has mounted" ntfs
 # serves COMMAND...: the command has something open that is in use here
 serves()
 {

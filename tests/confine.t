@@ -42,11 +42,7 @@ unconfined()
 {
 	exits 0 "$pardd" -dv if='[ nbdkit -s null 1M ]' of=dst map=m wait=5 ongone=true && grep -qx 'confined=no' out
 }
-if can_nbd; then
-	it "says no where nothing does" unconfined
-else
-	skip "no NBD" "says no where nothing does"
-fi
+given can_nbd "no NBD" it "says no where nothing does" unconfined
 
 # Where the stack of another's process lies, root is told, and zeros whoever has not all of
 # its rights.
@@ -61,11 +57,8 @@ shown()
 	exits 0 "$pardd" if="/proc/$pid/stat" of=dst && complete && [[ $(<dst) = "$is" ]] &&
 	    exits 0 "$pardd" if="/proc/$pid/stat" of=dst -dv && grep -qx confined=no_new_privs out
 }
-if ((EUID == 0)) && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
-	it "sees in a file that the kernel makes up what its user would see" shown
-else
-	skip "no setpriv, or not root" "sees in a file that the kernel makes up what its user would see"
-fi
+given '((EUID == 0)) && setpriv --reuid 65534 --clear-groups true' "no setpriv, or not root" \
+    it "sees in a file that the kernel makes up what its user would see" shown
 
 needs '[[ $has = *landlock* ]]' -- 'this kernel has no Landlock'
 files()

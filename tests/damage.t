@@ -295,11 +295,7 @@ xfs_long()
 if ((EUID != 0)) || ! losetup -f >/dev/null 2>&1; then
 	skip "not root, or no loop devices" "names the files hit in NTFS and XFS"
 else
-	if command -v ntfscp >/dev/null; then
-		it "names the files hit in NTFS" others ntfs alpha
-	else
-		skip "no ntfs-3g" "names the files hit in NTFS"
-	fi
+	given 'command -v ntfscp' "no ntfs-3g" it "names the files hit in NTFS" others ntfs alpha
 	if command -v mkfs.xfs >/dev/null; then
 		it "names the files hit in XFS" others xfs alpha
 		it "... also in a range of more blocks than a command has" xfs_long
@@ -381,11 +377,7 @@ large_sectors()
 	    rescued 100 "$1$((3 * mib))+512" && is $'1 false null 512 1\nnull true null 4096 1' &&
 	    says 'of the backup'
 }
-if can_loop; then
-	it "... where sectors are of 4096 bytes" large_sectors 4096+4096,
-else
-	skip "no loop devices" "... where sectors are of 4096 bytes"
-fi
+given can_loop "no loop devices" it "... where sectors are of 4096 bytes" large_sectors 4096+4096,
 guarded()
 {
 	lost_table 0+512, $'2 false ext4 512 1\nnull true null 512 1' && names a_file &&
@@ -430,11 +422,7 @@ node()
 	    exits 100 with_faults "on=$part op=read at=0+512 fail=EIO" "$pardd" if="$part" \
 		of=dst map=map bs=512 && does_not_say table && says "^pardd: $part: 512 bytes in 1"
 }
-if can_loop; then
-	it "misses no table in a partition" node
-else
-	skip "no loop devices" "misses no table in a partition"
-fi
+given can_loop "no loop devices" it "misses no table in a partition" node
 # A chain of logical partitions of which a link was lost.
 logical()
 {

@@ -33,11 +33,8 @@ unplaced()
 	} >dst
 	[[ $status = 51 && $(<dst) = before ]] && one_line 'standard output: where it stands'
 }
-if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
-	it "does not guess where standard output stands" unplaced
-else
-	skip "no strace" "does not guess where standard output stands"
-fi
+given 'command -v strace && strace -o /dev/null true' "no strace" \
+    it "does not guess where standard output stands" unplaced
 
 # ---------------------------------------- each call fails, and each allocation
 

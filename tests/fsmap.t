@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a file system uses: no block of a file is called free, a file system that
 # crashed is not believed, and what cannot be read of it counts as used.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fs.sh"
 [[ $VARIANT != tsan ]] || exit 0	# it has no threads
@@ -280,11 +280,8 @@ if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
 else
 	skip "no ntfs-3g" "keeps all files of an NTFS"
 fi
-if command -v mount.exfat-fuse mkfs.exfat >/dev/null && [[ -c /dev/fuse ]]; then
-	it "keeps all files of an exFAT" keeps exfat 101 200M
-else
-	skip "no exfat-fuse" "keeps all files of an exFAT"
-fi
+given 'command -v mount.exfat-fuse mkfs.exfat && [[ -c /dev/fuse ]]' "no exfat-fuse" \
+    it "keeps all files of an exFAT" keeps exfat 101 200M
 
 # keeps_fat KIND SIZE [OPTIONS]: the same, by mtools
 keeps_fat()
@@ -506,11 +503,7 @@ words_swap()
 for row in 'ext mke2fs' 'fat mkfs.fat' 'exfat mkfs.exfat' 'ntfs mkntfs' 'xfs mkfs.xfs' 'btrfs mkfs.btrfs' \
     'swap mkswap'; do
 	sentence="says why it does not believe a file system, as of ${row% *}"
-	if command -v "${row#* }" >/dev/null; then
-		it "$sentence" "words_${row% *}"
-	else
-		skip "no ${row#* }" "$sentence"
-	fi
+	given 'command -v "${row#* }"' "no ${row#* }" it "$sentence" "words_${row% *}"
 done
 
 dirty_bits()
@@ -599,11 +592,8 @@ if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
 	done
 	it "... but one with an empty hiberfil.sys" asleep_ntfs hiberfil.sys ''
 fi
-if command -v mkntfs ntfsinfo >/dev/null; then
-	it "does not believe an NTFS that is marked dirty or has an open log" ntfs_dirty
-else
-	skip "no ntfs-3g" "does not believe an NTFS that is marked dirty or has an open log"
-fi
+given 'command -v mkntfs ntfsinfo' "no ntfs-3g" \
+    it "does not believe an NTFS that is marked dirty or has an open log" ntfs_dirty
 
 # ---------------------------------------------------------------- damage
 
@@ -633,11 +623,8 @@ ag_lost()
 	((used > was && used <= was + 100 * 1024 * 1024)) || fail "$used bytes, $was before" || return
 	map -b $((200 * 1024 * 1024 + 512))+512 img && is damaged '2 of 4 allocation groups'
 }
-if command -v mkfs.xfs >/dev/null; then
-	it "counts a group of an XFS as used whose header is wrong, or unreadable" ag_lost
-else
-	skip "no xfsprogs" "counts a group of an XFS as used whose header is wrong, or unreadable"
-fi
+given 'command -v mkfs.xfs' "no xfsprogs" \
+    it "counts a group of an XFS as used whose header is wrong, or unreadable" ag_lost
 
 ntfs_bitmap_lost()
 {

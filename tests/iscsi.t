@@ -113,11 +113,9 @@ named()
 	    complete && same src dst && exits 15 with_name 'InitiatorName=\n' "$pardd" if="$uri/1" of=new
 }
 mkdir "$scratch/up" "$scratch/work"
-if unshare -m mount -t overlay -o "lowerdir=/etc,upperdir=$scratch/up,workdir=$scratch/work" none /etc 2>/dev/null; then
-	it "goes by the name that this machine has as an initiator" named
-else
-	skip "no overlay" "goes by the name that this machine has as an initiator"
-fi
+overlaid() { unshare -m mount -t overlay -o "lowerdir=/etc,upperdir=$scratch/up,workdir=$scratch/work" none /etc; }
+given overlaid "no overlay" \
+    it "goes by the name that this machine has as an initiator" named
 listed_by_ps()
 {
 	local in

@@ -111,11 +111,7 @@ device()
 	    has ".source.disk.name == \"${dev##*/}\" and .source.disk.partition == 0" &&
 	    has ".source.disk.backing == \"$(readlink -f disk)\" and .target.disk == null"
 }
-if ((EUID == 0)) && losetup --find >/dev/null 2>&1; then
-	it "tells of a block device" device
-else
-	skip "no loop devices" "tells of a block device"
-fi
+given can_loop "no loop devices" it "tells of a block device" device
 padded()
 {
 	"$blocks" make src 1000 && tells 0 complete if=src of=dst conv=sync bs=4096 &&
@@ -421,11 +417,7 @@ disk_descriptor()
 	run "$pardd" if=src of=dst json=7 7>"$dev"
 	[[ $status = 101 && ! -e dst ]] && one_line 'json=7' && same disk old
 }
-if ((EUID == 0)) && losetup --find >/dev/null 2>&1; then
-	it "takes no descriptor of a disk" disk_descriptor
-else
-	skip "no loop devices" "takes no descriptor of a disk"
-fi
+given can_loop "no loop devices" it "takes no descriptor of a disk" disk_descriptor
 dry()
 {
 	"$blocks" make src 64k && exits 0 "$pardd" -dv if=src of=dst json=json log=log &&

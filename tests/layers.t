@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Which directory may use which: the layers of src/README.md, lowest first.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# once is enough
 
@@ -20,11 +20,8 @@ top_level()
 	[[ $(git -C "$top" ls-tree --name-only HEAD | grep -v '^\.' | sort | paste -sd ' ') = \
 	    "$(tr ' ' '\n' <<<"$given" | sort | paste -sd ' ')" ]]
 }
-if git -C "$top" ls-files --error-unmatch configure >/dev/null 2>&1; then
-	it "has at the top what is given, and nothing else" top_level
-else
-	skip "no git checkout" "has at the top what is given, and nothing else"
-fi
+given 'git -C "$top" ls-files --error-unmatch configure' "no git checkout" \
+    it "has at the top what is given, and nothing else" top_level
 
 # What a file includes of another directory lies below it, or in it.
 includes()

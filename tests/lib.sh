@@ -8,6 +8,8 @@
 #				the case has ended: a hang is a failure, and no
 #				process is left.  Its output is shown if it fails.
 #	skip REASON SENTENCE	a case that cannot be run here
+#	given PROOF REASON it SENTENCE COMMAND...
+#				a case if PROOF succeeds, or else skipped for REASON
 #	only VARIANT...		the cases from here on show something new in these
 #				variants only, and are omitted in others; `only all`
 #				ends that.  With LONG=1 all are run
@@ -159,6 +161,15 @@ skip()
 {
 	[[ -z $silent ]] || return 0
 	echo "ok $((++number)) - $2 # SKIP $1"
+}
+
+given()
+{
+	if eval "$1" >/dev/null 2>&1; then
+		"${@:3}"
+	else
+		skip "$2" "$4"
+	fi
 }
 
 # command -v NAME...: all are here; for the shell's own one is enough

@@ -502,11 +502,8 @@ queue()
 	: >queues/q && exits 15 timeout 20 "$pardd" if=src of=queues/q && one_line 'is a message queue' &&
 	    exits 15 timeout 20 "$pardd" if=queues/q of=dst && one_line 'is a message queue' && [[ ! -e dst ]]
 }
-if ((EUID == 0)) && grep -q mqueue /proc/filesystems; then
-	it "says that a message queue is no file" queue
-else
-	skip "no mqueue, or not root" "says that a message queue is no file"
-fi
+given '((EUID == 0)) && grep -q mqueue /proc/filesystems' "no mqueue, or not root" \
+    it "says that a message queue is no file" queue
 
 # What may not be written is found out by -d, with the status of the run.
 foreseen()
@@ -1100,8 +1097,4 @@ shm()
 	"$blocks" make src 1000 && exits 0 "$pardd" if=src of="/dev/shm/$typo" &&
 	    holds "/dev/shm/$typo" 0 0 1000
 }
-if has_shm; then
-	it "creates files in /dev/shm, which is like any other" shm
-else
-	skip "no /dev/shm" "creates files in /dev/shm"
-fi
+given has_shm "no /dev/shm" it "creates files in /dev/shm, which is like any other" shm

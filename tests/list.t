@@ -114,11 +114,7 @@ not_mounted()
 	    list --json && jq -es --arg dev "$first" 'any(.[]; .node == $dev and
 	    (.used[0] | .kind == "looped" and (.writable | not)))' out >/dev/null
 }
-if command -v jq >/dev/null; then
-	it "calls writable only what is mounted so" not_mounted
-else
-	skip "no jq" "calls writable only what is mounted so"
-fi
+given 'command -v jq' "no jq" it "calls writable only what is mounted so" not_mounted
 mounted()
 {
 	truncate -s 4M disk && mke2fs -q disk && loop disk && mkdir 'at here' &&
@@ -153,11 +149,8 @@ btrfs()
 	    line "$dev" | grep -q "mounted on $PWD/at\$" || fail "$(cat out)" || return
 	refused "is mounted on $PWD/at" if=/dev/zero of="$dev" count=1
 }
-if command -v mkfs.btrfs >/dev/null && grep -qw btrfs /proc/filesystems; then
-	it "shows where each disk of a btrfs is mounted" btrfs
-else
-	skip "no btrfs" "shows where each disk of a btrfs is mounted"
-fi
+given 'command -v mkfs.btrfs && grep -qw btrfs /proc/filesystems' "no btrfs" \
+    it "shows where each disk of a btrfs is mounted" btrfs
 if command -v mke2fs >/dev/null; then
 	it "shows where a disk is mounted" mounted
 	it "shows where a partition is mounted" partition
@@ -234,13 +227,5 @@ narrow()
 	    sed -i '/^Script /d' out && awk 'length > 40 && NF > 1 { print; bad = 1 } END { exit bad }' out &&
 	    grep -q '^    sectors of 512 bytes' out
 }
-if command -v script >/dev/null; then
-	it "folds where the terminal is narrow" narrow
-else
-	skip "no script(1)" "folds where the terminal is narrow"
-fi
-if can_swap >/dev/null 2>&1; then
-	it "shows swap space" swap
-else
-	skip "no swap space to be had here" "shows swap space"
-fi
+given 'command -v script' "no script(1)" it "folds where the terminal is narrow" narrow
+given can_swap "no swap space to be had here" it "shows swap space" swap

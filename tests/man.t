@@ -113,11 +113,7 @@ it "tells of each operand in pardd(8), if only the page that has it" others
 
 # ------------------------------------------------------------------- the form
 
-if command -v mandoc >/dev/null; then
-	it "is clean to mandoc" mandoc -Tlint -W warning "$top"/man/*
-else
-	skip "no mandoc" "is clean to mandoc"
-fi
+given 'command -v mandoc' "no mandoc" it "is clean to mandoc" mandoc -Tlint -W warning "$top"/man/*
 # refers PAGE: what it names is a section of that page, or of another one
 refers()
 {

@@ -74,11 +74,8 @@ crlf()
 	stuff && copy && sed -i 's/$/\r/' map && copy && ! grep -q $'\r' map
 }
 it "knows its own map after a passage through CR LF" crlf
-if command -v ddrescuelog >/dev/null; then
-	it "writes what ddrescuelog reads" eval 'stuff && copy && ddrescuelog -t map >said && ddrescuelog -D map'
-else
-	skip "no ddrescuelog" "writes what ddrescuelog reads"
-fi
+given 'command -v ddrescuelog' "no ddrescuelog" \
+    it "writes what ddrescuelog reads" eval 'stuff && copy && ddrescuelog -t map >said && ddrescuelog -D map'
 layout()
 {
 	stuff && copy && diff - <(sed '1,/Finished/d' map) <<-END

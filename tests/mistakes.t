@@ -160,11 +160,7 @@ served()
 	command=$(sed -n 's/.*for what it holds: \(.*\); decode=none.*/\1/p' err)
 	PATH=${pardd%/*}:$PATH eval "$command" && cmp -n 65536 a disk
 }
-if command -v qemu-img qemu-nbd >/dev/null; then
-	it "... and for a qcow2 image" served
-else
-	skip "no qemu-img, or no qemu-nbd" "... and for a qcow2 image"
-fi
+given 'command -v qemu-img qemu-nbd' "no qemu-img, or no qemu-nbd" it "... and for a qcow2 image" served
 # The usual wipe: random bytes have no end, but the disk has.
 wiped()
 {

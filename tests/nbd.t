@@ -130,11 +130,7 @@ one_by_tcp()
 	    overlaps if="$uri" of=disk seek=8 count=8 && overlaps if=disk of="$uri" skip=8 count=8 &&
 	    copy 0 if="$uri" of=other && copy 0 if=other of="$uri"
 }
-if nobody_at 10809; then
-	it "... by TCP on this machine, too" one_by_tcp
-else
-	skip "somebody listens at port 10809" "... by TCP on this machine, too"
-fi
+given 'nobody_at 10809' "somebody listens at port 10809" it "... by TCP on this machine, too" one_by_tcp
 # The process that began to listen has ended by then.
 one_behind()
 {
@@ -161,11 +157,7 @@ two_names()
 	    refused 'to be written on .* overlap' if=other of="$tcp" of="$tcp:10809" &&
 	    copy 0 if="$tcp" of="$tcp:10809" skip=8 count=8 seek=20 && copy 0 if="$tcp" of="$tcp:10809/x" seek=8 count=80
 }
-if nobody_at 10809; then
-	it "knows an export by two names" two_names
-else
-	skip "somebody listens at port 10809" "knows an export by two names"
-fi
+given 'nobody_at 10809' "somebody listens at port 10809" it "knows an export by two names" two_names
 one_command()
 {
 	"$blocks" make disk 1M && echo "exec nbdkit -s file \"\$1\"" >server && cp disk other &&
@@ -173,13 +165,9 @@ one_command()
 	    copy 0 if='[ nbdkit -s file disk ]' of=other && same disk other
 }
 it "refuses a file that a command at the other end has open" one_command
-if can_loop; then
-	it "refuses a disk that the server at the other end has open" eval \
-	    '"$blocks" make disk 1M && loop disk && serve a file "$dev" && overlaps if="$uri" of="$dev" &&
-	    overlaps if="$uri" of=disk force=looped'
-else
-	skip "no loop devices" "refuses a disk that the server at the other end has open"
-fi
+given can_loop "no loop devices" it "refuses a disk that the server at the other end has open" eval \
+    '"$blocks" make disk 1M && loop disk && serve a file "$dev" && overlaps if="$uri" of="$dev" &&
+    overlaps if="$uri" of=disk force=looped'
 # The server has it open only for reading, or it is pardd that has it open.
 no_overlap()
 {

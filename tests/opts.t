@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Operands, numbers, and the exact words on standard error.
-# shellcheck disable=SC1091,SC2015,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT != tsan ]] || exit 0	# one thread reads operands, in all files
 
@@ -598,11 +598,7 @@ all_in_fish()
 	comm -23 rows said >lacking && [[ ! -s lacking ]] || fail "$(<lacking)"
 }
 for shell in zsh fish; do
-	if command -v $shell >/dev/null; then
-		it "completes every operand and word in $shell" all_in_$shell
-	else
-		skip "no $shell" "completes every operand and word in $shell"
-	fi
+	given 'command -v $shell' "no $shell" it "completes every operand and word in $shell" all_in_$shell
 done
 # Each word of a list, not only the first.
 completes_lists()
@@ -618,11 +614,7 @@ completes_lists()
 	[[ $got = 'force=held,looped oflag=direct,sync oflag=nosparse oflag=sync,append,direct,trunc' ]] ||
 	    fail "$got"
 }
-if command -v fish >/dev/null; then
-	it "completes each word of a list in fish" completes_lists
-else
-	skip "no fish" "completes each word of a list in fish"
-fi
+given 'command -v fish' "no fish" it "completes each word of a list in fish" completes_lists
 # shellcheck disable=SC2086
 completes_files()
 {

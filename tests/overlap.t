@@ -114,11 +114,8 @@ on_btrfs()
 }
 it "... by an overlay" on_overlay
 it "... by a loop device" on_loop
-if grep -q btrfs /proc/filesystems && command -v mkfs.btrfs >/dev/null; then
-	it "... btrfs, on any of its disks" on_btrfs
-else
-	skip "no btrfs" "... btrfs, on any of its disks"
-fi
+given 'grep -q btrfs /proc/filesystems && command -v mkfs.btrfs' "no btrfs" \
+    it "... btrfs, on any of its disks" on_btrfs
 it "copies from a disk, and from file to file, on one file system" eval \
     'disk && mounted "$p1" && exits 0 "$pardd" if="$p2" of=m/image count=64 &&
     exits 0 "$pardd" if=m/image of=m/copy && same m/image m/copy'

@@ -110,22 +110,15 @@ served()
 	done
 	untouched
 }
-if can_nbd; then
-	it "... and what an NBD server has open" served
-else
-	skip "no nbdkit, or built without libnbd" "... and what an NBD server has open"
-fi
+given can_nbd "no nbdkit, or built without libnbd" it "... and what an NBD server has open" served
 unseen()
 {
 	overlay && unshare -m --propagation private bash -c \
 	    'mount -t tmpfs none up && exec "$0" if=m/b of=m/c' "$pardd" 2>err &&
 	    complete && holds up/c 0 0 256k 2
 }
-if unshare -m --propagation private true 2>/dev/null; then
-	it "copies where the layers cannot be seen, as in a container" unseen
-else
-	skip "no mounts of one's own" "copies where the layers cannot be seen, as in a container"
-fi
+given 'unshare -m --propagation private true' "no mounts of one's own" \
+    it "copies where the layers cannot be seen, as in a container" unseen
 
 fleeting()
 {

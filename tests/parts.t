@@ -129,11 +129,8 @@ far()
 		    fail "partition $n: $(cat out err)" || return
 	done
 }
-if [[ -n $loops ]] && truncate -s 10T "$scratch/probe" 2>/dev/null; then
-	it "counts beyond 2 TiB on an MBR disk of 4096" far
-else
-	skip "no loop devices of 10 TiB" "counts beyond 2 TiB"
-fi
+given '[[ -n $loops ]] && truncate -s 10T "$scratch/probe"' "no loop devices of 10 TiB" \
+    it "counts beyond 2 TiB on an MBR disk of 4096" far
 rm -f "$scratch/probe"
 
 one_to_other()
@@ -433,11 +430,7 @@ try_uncached()
 {
 	(cd "$scratch" && uncached)
 }
-if try_uncached >/dev/null 2>&1; then
-	it "leaves the page cache as it was" leaves_cache
-else
-	skip "this file system is all cache" "leaves the page cache as it was"
-fi
+given try_uncached "this file system is all cache" it "leaves the page cache as it was" leaves_cache
 rm -f "$scratch/a"
 
 # ------------------------------------------------------- in the kernel's hands
@@ -453,11 +446,8 @@ beside_mounted()
 	exits 0 "$pardd" of="$dev" opart=1 < <(head -c 1M /dev/zero) && complete &&
 	    exits 101 "$pardd" of="$dev" opart=2 </dev/zero && one_line p2
 }
-if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
-	it "writes a partition beside a mounted one, but not that" beside_mounted
-else
-	skip "no loop devices, or no mke2fs" "knows mounted partitions"
-fi
+given '[[ -n $loops ]] && command -v mke2fs' "no loop devices, or no mke2fs" \
+    it "writes a partition beside a mounted one, but not that" beside_mounted
 
 # -------------------------------------------------------- after a whole clone
 

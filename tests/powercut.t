@@ -87,8 +87,4 @@ onto_disk()
 	"$blocks" make disk $size 9 && cp disk old && loop disk && ln -s "$dev" dst &&
 	    traced 7 thr=4 bpt=32 && cut_off && enough && blind SYNC 'finished is not there'
 }
-if ((EUID == 0)) && losetup --find >/dev/null 2>&1; then
-	it "... with a block device" onto_disk
-else
-	skip "not root, or no loop devices" "... with a block device"
-fi
+given can_loop "not root, or no loop devices" it "... with a block device" onto_disk

@@ -117,11 +117,7 @@ zeros()
 	truncate -s 1M src disk && loop disk && "$blocks" make "$dev" 1M 9 &&
 	    paced 0.9 "1*$late" exits 0 "$pardd" if=src of="$dev" rate=1M && cmp src "$dev"
 }
-if can_loop; then
-	it "lets zeros pay that are made on a disk" zeros
-else
-	skip "no loop devices" "lets zeros pay that are made on a disk"
-fi
+given can_loop "no loop devices" it "lets zeros pay that are made on a disk" zeros
 it "refuses a rate= below 4096" usage 'rate=4095' if=src of=dst rate=4095
 it "refuses a rate= that is no number" usage 'rate=some' if=src of=dst rate=some
 long_name()

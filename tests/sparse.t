@@ -173,11 +173,7 @@ last_pages()
 }
 it "... and data that goes on into the last page" last_pages
 
-if ((EUID == 0)); then
-	it "... and what is in a huge page there" huge_page
-else
-	skip "not root" "... and what is in a huge page there"
-fi
+given '((EUID == 0))' "not root" it "... and what is in a huge page there" huge_page
 
 # onto what was there: RULES OPERANDS...
 onto_file()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a copy costs before its first byte.  Every copy pays for each library that is loaded
 # at the start (src/DESIGN.md).
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0	# the sanitizers' own start is another
 
@@ -17,11 +17,8 @@ archives()
 			return
 	done <needed
 }
-if command -v readelf cc >/dev/null && readelf -d "$pardd" | grep -q NEEDED; then
-	it "loads no library but libc" archives
-else
-	skip "no readelf or no cc" "loads no library but libc"
-fi
+given 'command -v readelf cc && readelf -d "$pardd" | grep -q NEEDED' "no readelf or no cc" \
+    it "loads no library but libc" archives
 
 # Each start reads the relocations: packed, they are 1 kB, not 90.
 packed()
@@ -50,11 +47,7 @@ instructions()
 	    awk '/PROGRAM TOTALS/ { n = $1 } /:strcmp[^(]*$/ { n -= $1 } END { print n + 0 }')
 	((n > 400000 && n <= 499300 + 3500 * loops)) || fail "$n instructions, $loops loop devices"
 }
-if command -v valgrind >/dev/null; then
-	it "copies 1 MiB in 0.5 M instructions" instructions
-else
-	skip "no valgrind" "copies 1 MiB in 0.5 M instructions"
-fi
+given 'command -v valgrind' "no valgrind" it "copies 1 MiB in 0.5 M instructions" instructions
 
 # The calls before the first byte is read, the loader's too.  A loop device in
 # use is asked what it lies on, by three calls; if one lies in memory, or an erofs

@@ -153,11 +153,7 @@ scripted()
 	    truncate -s 8M sda.img && ! "$pardd" if=sda.img of=x skip=99999 json=run.json 2>err &&
 	    [[ $(jq -r 'select(.event == "result") | .verdict' run.json) = refused ]]
 }
-if can_lose; then
-	it "images a failing disk, and goes on after an interruption" failing
-else
-	skip "no nbdkit or nbdfuse" "images a failing disk"
-fi
+given can_lose "no nbdkit or nbdfuse" it "images a failing disk, and goes on after an interruption" failing
 it "gets files back from an image" files_back
 it "wipes a disk" wiped
 it "measures one" measured

@@ -252,11 +252,7 @@ same_as_loop()
 	    exits 78 "$pardd" of="$dev" bs=512 bpt=77 thr=1 < <(cat much) &&
 	    [[ ${sg/dst/"$dev"} = "$(tail -n 1 err)" ]] || fail "not as: $(tail -n 1 err)"
 }
-if can_loop; then
-	it "says of it what it says of a block device" same_as_loop
-else
-	skip "no loop devices" "says of it what it says of a block device"
-fi
+given can_loop "no loop devices" it "says of it what it says of a block device" same_as_loop
 
 # ------------------------------------------------------------ at the beginning
 
