@@ -48,8 +48,6 @@ refusals()
 	    usage 'engine=async.*stream' if=src of=/dev/full engine=async &&
 	    usage 'qd=.*stream' if=src of=/dev/full qd=4 &&
 	    usage 'engine=async.*rescue' if=src of=dst map=map engine=async &&
-	    usage 'one word' if=src of=dst engine=async,threads &&
-	    usage qd= if=src of=dst engine=threads qd=4 &&
 	    usage qd= if=src of=dst qd=129 && usage engine= if=src of=dst engine=fast &&
 	    [[ ! -e dst && ! -e map ]]
 }

@@ -242,13 +242,6 @@ longer()
 	    by_others image 3145728
 }
 it "does not call an image what is longer" longer
-for operands in coe=1 seek=1 oflag=append; do
-	it "is of a whole image: not with $operands" usage 'describes a whole image' \
-	    if=a of=b manifest=b.bmap $operands
-done
-it "has the digests that bmaptool knows" usage 'not for a block map' if=a of=b manifest=b.bmap manifesthash=xxh128
-it "goes with base= as little" usage 'cannot be combined' if=a of=b manifest=b.bmap base=m
-it "is held against an image by bmap=" usage 'bmap=FILE of=. checks an image' if=a manifest=b.bmap check=1
 it "has blocks of 512 bytes at least" usage 'blocks of b.bmap are multiples' if=/dev/zero of=b manifest=b.bmap bs=100 bpt=1 count=5
 
 # ------------------------------------------------------------------- refusals
@@ -308,8 +301,5 @@ it "does not make zeros of a part of a block" eval 'image image && made 2.0 sha2
     cp dst old && refused "must be multiples of that" if=image of=dst bmap=map bs=512 seek=1 && same dst old'
 it "refuses what is no file" eval 'image image && refused "/dev/zero is not a bmap: not a regular file" if=image of=dst bmap=/dev/zero &&
     exits 52 "$pardd" if=image of=dst bmap=none && one_line "none: No such file" && [[ ! -e dst ]]'
-it "does not go with map=" usage 'bmap= cannot be combined' if=a of=b bmap=c map=d
-it "does not go with skip=" usage 'bmap= describes a whole image' if=a of=b bmap=c skip=1
-it "... nor nozero without it" usage 'oflag=nozero needs bmap=' if=a of=b oflag=nozero
-it "... nor nozero with a pipe" eval 'image image && made 2.0 sha256 image && {
+it "does not take nozero with a pipe" eval 'image image && made 2.0 sha256 image && {
     cat image | "$pardd" of=dst bmap=map oflag=nozero 2>err; [[ $? = 1 ]]; } && says "not for what comes by a pipe"'

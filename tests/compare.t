@@ -388,16 +388,9 @@ shrinks()
 it "says that one was truncated meanwhile" shrinks
 
 only plain asan
-it "compares with a name only" usage of= if=a compare=1
-it "compares nothing with standard output" usage of= if=a of=- compare=1
 it "does not compare what has no end without count=" usage 'neither /dev/zero nor /dev/zero has an end: give count=' \
     if=/dev/zero of=/dev/zero compare=1
 it "... but with it" exits 0 "$pardd" if=/dev/zero of=/dev/zero compare=1 count=2048
-it "does not compare random bytes" usage random iflag=random of=a compare=1
-it "does not both verify and compare" usage compare if=a of=b compare=1 verify=1
-it "does not both cut off and compare" usage compare if=a of=b compare=1 oflag=trunc
-it "does not compare what has no end" usage 'give count=' if=/dev/zero of=/dev/zero compare=1
-it "does not both compare and rescue" usage map= if=a of=b compare=1 map=m domain=d
 
 # ------------------------------------------------------------------------ devices
 

@@ -154,8 +154,7 @@ it "appends, in order, behind what is there" appends
 # That file is made after the process has given up what a copy does not need.
 it "makes the file that it appends to" eval \
     '"$blocks" make src 300000 && exits 0 "$pardd" if=src of=dst oflag=append && complete && same src dst'
-it "refuses to append at a place" usage seek if=/dev/null of=dst oflag=append seek=1
-it "... or to a device" usage 'for files, not for devices' if=/dev/null of=/dev/full oflag=append
+it "refuses to append to a device" usage 'for files, not for devices' if=/dev/null of=/dev/full oflag=append
 to_itself()
 {
 	"$blocks" make src 1000 && cp src old && exits 101 "$pardd" if=src of=src oflag=append &&

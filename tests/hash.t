@@ -366,13 +366,6 @@ for wrong in md5 md5: md5:12 "sha1:$(printf %032d 0)" "crc32:12345678" \
 	    "expect=$wrong"
 done
 it "does not take hash=crc32" usage hash=crc32 if=src of=dst hash=crc32
-for operand in hash=md5 "expect=md5:$(printf %032d 0)"; do
-	it "refuses ${operand%:*} with map=" usage 'need the bytes in order' if=src of=dst map=m "$operand"
-done
-for operand in hash=md5 manifest=m; do
-	it "refuses ${operand%=*}= with reflink=always" usage reflink= if=src of=dst \
-	    reflink=always $operand
-done
 private()
 {
 	"$blocks" make src 5000 && touch sums open && chmod 600 sums &&
@@ -381,7 +374,6 @@ private()
 	    [[ $(stat -c %a sums open) = $'600\n644' && -s sums ]] || fail "$(stat -c '%n %a' sums open)"
 }
 it "keeps a private hashfile= private" private
-it "refuses hashfile= alone" usage hashfile= if=src of=dst hashfile=sums
 
 # ------------------------------------------------------------------ hashfile=
 

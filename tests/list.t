@@ -42,7 +42,6 @@ if command -v jq >/dev/null; then
 else
 	skip "no jq" "prints JSON lines"
 fi
-it "takes --json for --list only" usage list --json if=/dev/null of=.
 full()
 {
 	"$pardd" --list >/dev/full 2>err

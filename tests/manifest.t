@@ -116,8 +116,6 @@ short_digest()
 	    refused 'line 2: .*no digest' if=dst manifest=m check=1
 }
 it "... but none that is shorter" short_digest
-it "takes no manifesthash= to read one" usage 'names its own' if=a manifest=m check=1 manifesthash=sha256
-it "takes one kind of digest only" usage 'one word' if=a of=b manifest=m manifesthash=sha256,xxh128
 # A range that does not begin where the file begins.
 within()
 {
@@ -557,20 +555,6 @@ based()
 	    hashfile=m && [[ $(wc -l <m) = 7 ]]
 }
 it "does not let its base be replaced by something else" based
-for operands in 'check=1' 'check=1 manifest=m of=dst' 'check=1 manifest=m count=1' \
-    'check=1 manifest=m base=m' 'check=1 manifest=m seek=1'; do
-	# shellcheck disable=SC2086
-	it "does not take $operands" usage check=1 if=src $operands
-done
-for word in append trunc excl; do
-	it "does not take base= with oflag=$word" usage base= if=src of=dst base=m oflag=$word
-done
-for operand in manifest=m base=m; do
-	it "does not take $operand with compare=1" usage compare=1 if=src of=dst \
-	    compare=1 $operand
-done
-it "does not take manifest= with map=" usage manifest= if=src of=dst manifest=m map=map
-it "does not take base= with map=" usage base= if=src of=dst base=m map=map
 
 # ----------------------------------------------------------------- the manual
 

@@ -95,11 +95,6 @@ it "takes B behind a number for bytes" in_bytes
 it "takes no B where no bytes are counted" usage "thr=4B: .4B. is not a number" if=/dev/null of=dst thr=4B
 it "... for each number by itself, the last time it is given" in_bytes_and_blocks
 
-for name in map hash=md5,hashfile manifest base control log; do
-	# shellcheck disable=SC2086
-	it "takes no ${name#*,}=-" usage '[.]/-' if=/dev/null of=dst ${name/,/ }=-
-done
-
 # address NAME WORDS: refused as either end, and no file of that name is made
 address()
 {
@@ -280,16 +275,6 @@ it "rejects iflag=coe,nothing" usage nothing if=/dev/null of=dst iflag=coe,nothi
 for size in 0 11 32; do
 	it "rejects cdbsz=$size" usage '6, 10, 12 or 16' if=/dev/null of=dst cdbsz=$size
 done
-for word in fua dpo; do
-	it "has no $word with cdbsz=6" usage 'cdbsz=6 has no bits for fua and dpo' if=/dev/null of=dst \
-	    cdbsz=6 oflag=$word
-done
-fua_elsewhere()
-{
-	run "$pardd" -d if=/dev/null of=dst "$@" oflag=fua
-	[[ $status != 1 ]] || does_not_say 'no bits'
-}
-it "... and has them otherwise" eval 'fua_elsewhere && fua_elsewhere cdbsz=10'
 it "says what it takes when a number is negative" usage 'skip= takes 0 or more$' if=/dev/null of=dst skip=-5
 # A number in another program's notation, and the one that is meant.
 meant()
@@ -353,21 +338,15 @@ done <<-'END'
 	of if=src of=dst of=1 of=2 of=3 of=4 of=5 of=6 of=7 of=8 of=9 of=10 of=11 of=12 of=13 of=14 of=15 of=16
 	if if= of=dst
 	of if=src of=
-	ibs if=src of=dst bs=512 ibs=1024
-	obs if=src of=dst bs=512 obs=1024
 	ibs if=src of=dst ibs=1024
 	obs if=src of=dst obs=1024 ibs=512
-	append if=src of=dst oflag=append seek=1
 	completion --completion=tcsh
 	completion --completion=
 	iflag if=src of=dst iflag=append
 	iflag if=src of=dst iflag=trunc
 	oflag if=src of=dst oflag=00
 	oflag if=src of=dst oflag=fullblock
-	direct if=src of=dst iflag=direct,cached
-	(trunc|append) if=src of=dst oflag=append,trunc
 	sync=0 if=src of=dst conv=fsync sync=0
-	sync=0 if=src of=dst conv=notrunc,fdatasync sync=0
 END
 for word in sgio mmap; do
 	it "refuses oflag=$word on a file that it would create" wrong_kind if=src of=dst oflag=$word
@@ -377,7 +356,6 @@ done
 it "takes nothing behind -- for an option" usage "'-d' is not" -- if=/dev/null of=dst -d
 it "takes operands behind --" exits 0 "$pardd" -dv -- if=/dev/null of=dst
 it "does not default both ends" usage '(if|of)'
-it "does not default both ends with other operands" usage '(if|of)' count=1
 later()
 {
 	"$blocks" make src 1000

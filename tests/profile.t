@@ -234,8 +234,6 @@ elsewhere()
 	    mkfifo p.svg && refused 'is not a regular file' if=src of=dst profile=p.svg && untouched
 }
 it "refuses devices, links and what is no file" elsewhere
-it "refuses a name that does not say what to write" usage profile= if=src of=dst profile=p.txt
-it "refuses a name that is nothing but the end" usage profile= if=src of=dst profile=.svg
 it "writes nothing with -d" eval 'stuff && exits 0 "$pardd" -dv if=src of=dst profile=p.csv && [[ ! -e p.csv ]]'
 it "takes the place of an old one" eval \
     'stuff && echo old >p.csv && ln p.csv before && exits 0 "$pardd" if=src of=dst profile=p.csv &&

@@ -287,5 +287,3 @@ if command -v setpriv >/dev/null && setpriv --bounding-set -sys_nice,-sys_admin 
 else
 	skip "no setpriv, or not root" "does not begin with a priority that it may not have"
 fi
-it "refuses other priorities" usage ioprio= if=src of=dst ioprio=be:8
-it "refuses a priority that is none" usage ioprio= if=src of=dst ioprio=high

@@ -240,9 +240,7 @@ it "believes nothing of a page that was tampered with" garbage
 
 wrong()
 {
-	"$blocks" make src 1k && usage 'report= takes a name that ends in .html or .svg' if=src of=dst report=r.txt &&
-	    usage 'note= is a line for report=' if=src of=dst note=x &&
-	    usage 'given more than 16 times' if=src of=dst report=r.html note={1..17} &&
+	"$blocks" make src 1k && usage 'given more than 16 times' if=src of=dst report=r.html note={1..17} &&
 	    refused 'used for something else' if=src of=dst map=r.html report=r.html &&
 	    refused 'used for something else' if=src of=r.html report=r.html && mkdir d.html &&
 	    refused 'not a regular file' if=src of=dst report=d.html && exits 52 "$pardd" if=src of=dst report=no/r.html &&

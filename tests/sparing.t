@@ -102,9 +102,6 @@ to_pipe()
 	[[ ${PIPESTATUS[0]} = 1 ]] && one_line 'read back'
 }
 it "spares no pipe" to_pipe
-it "does not both append and spare" usage sparing if=a of=b oflag=sparing,append
-it "does not both leave holes and spare" usage sparing if=a of=b oflag=sparing,sparse
-it "does not both rescue and spare" usage sparing if=a of=b oflag=sparing map=m
 
 needs '((EUID == 0))' 'losetup -f' -- "no root, or no loop devices"
 

@@ -570,13 +570,6 @@ it "refuses reflink=always for less than a block of a longer file" unshareable
 it "refuses it with -d" unshareable -d
 it "refuses reflink=always for what is no file" eval \
     '"$blocks" make src 1000; refused "not both files" if=src of=. reflink=always'
-it "takes one word for reflink=" usage reflink if=a of=b reflink=always,never
-for word in sparse trim nosparse; do
-	it "does not take oflag=$word with reflink=always" \
-	    usage reflink if=a of=b reflink=always oflag=$word
-done
-it "does not take oflag=sparse with nosparse" \
-    usage nosparse if=a of=b oflag=sparse,nosparse
 
 planned()
 {

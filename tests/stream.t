@@ -293,7 +293,6 @@ seeks_nowhere()
 if [[ $VARIANT = plain && -c $latency ]] && : <>$latency; then
 	it "reads what comes before where a device cannot seek" seeks_nowhere
 fi 2>/dev/null
-it "does not take both if= and iflag=00" usage '(00|if)' if=/dev/zero iflag=00 of=dst count=1
 discards()
 {
 	"$blocks" make src 1000001 && exits 0 "$pardd" if=src of="$1" bs=512 &&
@@ -343,7 +342,6 @@ done
 it "copies a part of it" eval \
     'packets 3000 bs=512 skip=1001 count=3000 bpt=5 && cmp -n 1536000 -i 512512:0 src dst &&
     size_is dst 1536000'
-it "does not copy from stdin to stdout unasked" usage '(if|of)'
 both()
 {
 	"$blocks" make src 3000

@@ -370,19 +370,6 @@ plainly "refuses a file among the devices" prepared 'no file is created in the d
 plainly "does not write its digests to one" prepared 'hashfile=old: is used for something else' \
     if=src of=new of=old hash=md5 hashfile=old
 plainly "does not write its lines to one" prepared 'json=old' if=src of=new of=old json=old
-while read -r name args; do
-	# shellcheck disable=SC2086
-	plainly "goes without $args" usage "$name.*one of=|oserial= is given once|each has an oserial=" \
-	    if=src of=new of=old $args
-done <<-'END'
-	map= map=m
-	base= base=b
-	compare=1 compare=1
-	sparing oflag=sparing
-	reflink reflink=always
-	oserial oserial=x
-	oserial oserial=x oserial=y oserial=z
-END
 
 disks()
 {

@@ -452,7 +452,6 @@ spoilt()
 }
 only plain asan
 it "... and loses nothing of a damaged file system" eval 'spoilt meta && rm map && spoilt first'
-it "takes used=meta only with map=" usage 'need map=' if=a of=b used=meta
 unswept()
 {
 	disk disk gpt && exits 100 with_faults "on=$PWD/disk op=read at=2097152+8388608 fail=EIO" \
@@ -803,5 +802,3 @@ to_pipe()
 	[[ $(<how) = 1 && ! -s out ]] && says 'is written in order$'
 }
 it "refuses a pipe as the target" to_pipe
-it "refuses reflink=always" usage 'reflink=always' if=a of=b used=only reflink=always
-it "refuses manifest=" usage manifest= if=a of=b used=only manifest=m

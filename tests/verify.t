@@ -304,10 +304,6 @@ discards()
 	    usage 'read back' if=src of=/dev/null verify=stream
 }
 it "verifies nothing that is discarded" discards
-it "does not verify with map=" usage verify if=a of=b verify=1 map=m
-it "does not verify what is not flushed" usage verify if=a of=b verify=1 sync=0
-it "does not verify what is appended" usage verify if=a of=b verify=1 oflag=append
-it "takes one kind of verify=" usage verify if=a of=b verify=1,stream
 small()
 {
 	truncate -s 64G src && usage digests if=src of=dst verify=1 bs=512 bpt=1 && [[ ! -e dst ]]

@@ -7,6 +7,7 @@
 #include <bsd/string.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "cli/opts.h"
 
 enum { WORDS = 16, LINE = 400 };
@@ -47,7 +48,7 @@ static const struct rule {
 	{ "sync=0 and conv=fsync", ENDS, "sync=0", "conv=fsync conv=fdatasync",
 	    "" },
 	{ "cdbsz=6 has no bits", ENDS, "cdbsz=6", "iflag=fua oflag=fua "
-	    "iflag=dpo oflag=dpo fua=1", "cdbsz=6" },
+	    "iflag=dpo oflag=dpo fua=1", "cdbsz=6 cdbsz=10&oflag=fua" },
 
 	{ "rescue= needs map=", ENDS, "rescue=reverse", "", "map=m" },
 	{ "map= of compare=1 cannot", ENDS "map=m", "compare=1",
@@ -173,9 +174,9 @@ static const struct rule {
 	{ "domaintypes= takes some", ENDS "map=m domain=d", "",
 	    "domaintypes=x domaintypes=++ domaintypes=+, domaintypes=+-+",
 	    "domaintypes=?*/-+ domaintypes=-" },
-	{ "ioprio= takes idle", ENDS, "", "ioprio=be ioprio=be:8",
+	{ "ioprio= takes idle", ENDS, "", "ioprio=be ioprio=be:8 ioprio=high",
 	    "ioprio=be:7 ioprio=idle" },
-	{ "- is standard input or output", ENDS, "", "map=- map=m&domain=- "
+	{ "only; for a file of that name write ./-", ENDS, "", "map=- map=m&domain=- "
 	    "hash=md5&hashfile=- usedmap=- bmap=- manifest=- base=- control=- "
 	    "log=-", "json=- map=./-" },
 	{ "report= takes a name", ENDS, "", "report=a report=.html "
@@ -205,7 +206,7 @@ refused(const char *why, const char *always, const char *a, const char *b)
 			argv[argc++] = word;
 		}
 	return opts_parse(&o, argc, argv, &f) != 0 &&
-	    strstr(f.text, why) != NULL;
+	    f.status == STATUS_USAGE && strstr(f.text, why) != NULL;
 }
 
 static void
