@@ -170,7 +170,7 @@ given_up()
 	local reader
 	bad=$none
 	stuff && viewing "at=1048576+ until=$PWD/go" rescue=ondemand thr=4 || return
-	dd if=v of=page bs=4096 skip=300 count=1 status=none &
+	dd if=v of=page bs=4096 skip=300 count=1 status=none "$@" &
 	reader=$!
 	until_true 10 grep -q '^waits' faults && kill -9 $reader && until_true 5 dead $reader && touch go &&
 	    view_page 20 && umount v && over 100
@@ -183,6 +183,71 @@ vanished()
 {
 	bad=$some
 	stuff && viewing "from=40 fail=ENODEV" rescue=ondemand && read_all $bad 4 200 end && over 69 && honest
+}
+# The source is an NBD export, whose server goes away.
+serve()
+{
+	rm -f a.sock
+	nbdkit -f --exit-with-parent -r -U "$PWD/a.sock" file src </dev/null >kit 2>&1 &
+	server=$!
+	until_true 20 listens "$PWD/a.sock"
+}
+# away SECONDS [OPERANDS...]: page 0 was rescued, the source is waited for, and so does
+# whoever reads another page
+away()
+{
+	stuff 8M && serve && undo unmounted "$PWD/v" || return
+	"$tools/ends" how "$pardd" if="nbd+unix:///?socket=$PWD/a.sock" of=dst map=map view=v rescue=ondemand wait="$@" 2>err &
+	until_true 20 test -s v && view_page 0 && kill -9 $server || return
+	dd if=v of=asked bs=4096 skip=1000 count=1 iflag=direct status=none 2>asks &
+	reader=$!
+	until_true 20 grep -q waiting err
+}
+comes_back()
+{
+	local killed
+	away 60 && has + || return
+	dd if=v of=killed bs=4096 skip=1500 count=1 iflag=direct status=none &
+	killed=$!
+	view_page 0 && sleep 1.5 && view_page 0 && ! dead $reader && kill -9 $killed && until_true 5 dead $killed && ! gone &&
+	    serve && wait $reader && cmp asked <(dd if=src bs=4096 skip=1000 count=1 status=none) && view_page 1999 &&
+	    umount v && over 100 && honest 0 0 $((8 << 20)) &&
+	    says 'v: [1-9][0-9]* reads were answered from the target, [1-9][0-9]* when that was read, 0 with'
+}
+# Readers notice nothing of a server that is started anew again and again.
+restarted()
+{
+	local reading
+	stuff 8M && serve && undo unmounted "$PWD/v" || return
+	"$tools/ends" how "$pardd" if="nbd+unix:///?socket=$PWD/a.sock" of=dst map=map view=v wait=60 rate=2000000 thr=$1 2>err &
+	until_true 20 test -s v || return
+	"$readers" v src - 16 300 ${seed:-1} end >reads &
+	reading=$!
+	for i in 1 2 3; do
+		sleep 0.5
+		kill -9 $server && serve && until_true 20 back $i || fail "$i: $(cat err)" || return
+	done
+	wait $reading || fail "$(cat reads)"
+	over 0 && complete && cmp dst src && (($(cut -d ' ' -f 1 reads) > 100)) && says ', 0 with an error' || fail "$(cat reads)"
+}
+back()
+{
+	(($(grep -c 'it is back' err) >= $1))
+}
+stays_away()
+{
+	away 3 && ! wait $reader && grep -q 'Input/output' asks && over 69 && honest 0 0 $((8 << 20)) && says 'did not come back'
+}
+away_stopped()
+{
+	local began
+	away 60 "$@" && began=$EPOCHREALTIME && kill -TERM "$(pid)" && ! wait $reader && until_true 20 gone &&
+	    ended signal 15 && (($(since $began) < 2000)) && [[ ! -e v ]] && has + || fail "$(since $began) ms: $(cat how err)"
+}
+# Unmounted meanwhile: with rescue=ondemand there is nothing left to do.
+away_unmounted()
+{
+	away 60 && kill -9 $reader && until_true 5 dead $reader && until_true 5 umount v && serve && over 100
 }
 killed()
 {
@@ -230,7 +295,7 @@ bad=$none
 refusals()
 {
 	stuff && usage 'view= needs map=' if=src of=dst view=v && usage 'rescue=ondemand needs view=' if=src of=dst map=map rescue=ondemand &&
-	    usage 'view= and wait=' if=src of=dst map=map view=v wait=9 && usage 'view= and decode=' if=src of=dst map=map view=v decode=gz &&
+	    usage 'view= and decode=' if=src of=dst map=map view=v decode=gz &&
 	    usage 'rescue=ondemand and fill=' if=src of=dst map=map view=v rescue=ondemand fill=zero &&
 	    mkdir dir && echo some >full && ln -s dst link
 	for v in src dst map dir full link /dev/null; do
@@ -256,7 +321,17 @@ it "reads first what is asked for" waits
 it "ends at once when told to, with readers inside" stopped
 it "answers, and ends, while many read without a pause" crowd
 it "ends when the disk goes away" vanished
+needs can_nbd -- "no nbdkit, or built without libnbd"
+it "answers what is there while the source is waited for, and the rest when it is back" comes_back
+for thr in $(few 1 4 16); do
+	it "... while 16 read, and it is away three times ($thr workers)" restarted $thr
+done
+it "... an error if it stays away" stays_away
+it "... and is stopped at once" away_stopped
+it "... and while ongone= works" away_stopped ongone='sleep 50'
+it "... and can be unmounted" away_unmounted
 it "lets a reader go that is killed" given_up
+it "... and that reads past the page cache" given_up iflag=direct
 it "clears what a killed run has left" killed
 it "says that somebody still has it open" in_use
 it "leaves the view of another run alone" another

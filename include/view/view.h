@@ -8,6 +8,7 @@
 #include "copy/outcome.h"
 
 struct job;
+struct map;
 struct plan;
 struct viewer;
 
@@ -24,16 +25,27 @@ int viewer_look(const struct plan *, struct fault *f);
  */
 int viewer_open(struct plan *p, struct fault *f);
 
-/* Unmount it, and remove the file if viewer_open has made it; takes NULL. */
+/*
+ * Unmount it, and remove the file if viewer_open has made it.  Who still reads
+ * gets an error.  viewer_close frees it as well.  Both take NULL.
+ */
+void viewer_finish(struct viewer *);
 void viewer_close(struct viewer *);
 
 /*
  * For the lead: begin to answer readers, in a thread, once the target can be
- * read; and stop that, and unmount.  Whoever reads then gets an error.  If it
- * cannot be begun, the copy is being stopped.
+ * read; and stop that.  If it cannot be begun, the copy is being stopped.
  */
 void viewer_begin(struct job *);
 void viewer_end(struct job *);
+
+/*
+ * Between two runs, while the source is waited for: what is finished according
+ * to the map of the last one is answered, what is bad an error, and who reads
+ * anything else waits.  Both take NULL.
+ */
+void viewer_await(struct viewer *, struct map *);
+void viewer_await_end(struct viewer *);
 
 /*
  * The process is about to end while its threads run: unmount it lazily.  Takes

@@ -22,6 +22,7 @@
 #include "rescue/rescue.h"
 #include "run/reattach.h"
 #include "verify/verify.h"
+#include "view/view.h"
 
 enum { TITLED = 4 << 20 };	/* bytes; less is over before ps(1) runs */
 
@@ -374,6 +375,19 @@ run_go_on(const struct plan *p, const struct signals *s, struct events *ev,
 	free(next);
 }
 
+/* Wait for the source, while view= shows what is there. */
+static bool
+run_back(const struct plan *p, const struct signals *s, struct events *ev,
+    struct reattach *await, struct outcome *out)
+{
+	bool is;
+
+	viewer_await(p->view, &out->map);
+	is = reattach_source(await, p, s, ev, out);
+	viewer_await_end(p->view);
+	return is;
+}
+
 /* With wait=, go on as often as the source is back. */
 static void
 run_await(const struct plan *p, const struct signals *s, struct events *ev,
@@ -382,7 +396,7 @@ run_await(const struct plan *p, const struct signals *s, struct events *ev,
 	double began = clock_seconds() - out->tally.seconds;
 
 	while (out->gone && out->signal == 0 && out->flush.status == 0 &&
-	    !out->abandoned && reattach_source(await, p, s, ev, out))
+	    !out->abandoned && run_back(p, s, ev, await, out))
 		run_go_on(p, s, ev, began, out);
 }
 
@@ -414,6 +428,10 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	failed = run_once(p, s, ev, NULL, out, f);
 	if (failed == 0 && await != NULL)
 		run_await(p, s, ev, await, out);
+	if (failed == 0 && !out->abandoned) {
+		viewer_finish(p->view);
+		out->tally.view = viewer_count(p->view);
+	}
 	if (failed == 0)
 		out->tally.slept = machine_slept() - slept;
 	if (failed == 0 && !out->abandoned)

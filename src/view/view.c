@@ -14,6 +14,9 @@
  *
  * Once the run is being stopped, or has read all it will, what is unread is an
  * error.  So nobody who reads, or does not, can delay its end.
+ *
+ * With wait= several runs follow each other.  While the source is away there is
+ * no job, only the map of the run that lost it; who asks for more waits, too.
  */
 #include "view/view.h"
 
@@ -98,13 +101,15 @@ struct request {			/* a read that was put aside */
 
 struct viewer {
 	struct libfuse	 lib;
+	const struct plan *p;
 	const char	*path;
 	uint64_t	 length;	/* bytes of the file */
 	struct stat	 made;		/* that of the file, if we made it */
 	bool		 makes;
 	struct fuse_session *session;	/* NULL: unmounted */
 	/* the thread's, while it runs: */
-	struct job	*job;
+	struct map	*map;		/* what is where */
+	struct job	*job;		/* NULL: the source is waited for */
 	int		 target;	/* a descriptor */
 	struct request	*first, **last;	/* the oldest first */
 	struct fuse_buf	 buf;
@@ -154,7 +159,7 @@ viewer_fail(struct viewer *v, fuse_req_t req, int err)
 static bool
 viewer_send(struct viewer *v, fuse_req_t req, uint64_t off, size_t len)
 {
-	uint64_t place = v->job->p->dst_off + off;
+	uint64_t place = v->p->dst_off + off;
 	char *buf = malloc(len);
 	size_t done = 0;
 	ssize_t n = 1;
@@ -179,9 +184,10 @@ viewer_send(struct viewer *v, fuse_req_t req, uint64_t off, size_t len)
 static bool
 viewer_answer(struct viewer *v, const struct request *r, bool late)
 {
-	enum viewer_state state = viewer_state(&v->job->map, r->off, r->len);
+	enum viewer_state state = viewer_state(v->map, r->off, r->len);
 
-	if (state == STATE_THERE && junk_doubts(v->job, r->off, r->len))
+	if (state == STATE_THERE && v->job != NULL &&
+	    junk_doubts(v->job, r->off, r->len))
 		state = STATE_UNREAD;
 	if (state == STATE_THERE) {
 		if (viewer_send(v, r->req, r->off, r->len))
@@ -196,6 +202,13 @@ viewer_answer(struct viewer *v, const struct request *r, bool late)
 	return true;
 }
 
+/* Whether this run has lost its source, and another may go on. */
+static bool
+viewer_awaits(const struct viewer *v)
+{
+	return v->p->opts->wait >= 0 && (v->job == NULL || v->job->gone);
+}
+
 /* Answer what can be by now, and say what the rest waits for. */
 static void
 viewer_answer_all(struct viewer *v)
@@ -204,7 +217,8 @@ viewer_answer_all(struct viewer *v)
 	struct seg asked[GAPS_ASKS];
 	size_t n = 0, all = 0;
 
-	v->over = v->over || v->job->rescue->asked_all;
+	if (v->job != NULL && v->job->rescue->asked_all && !viewer_awaits(v))
+		v->over = true;
 	while ((r = *at) != NULL) {
 		if (viewer_answer(v, r, true)) {
 			*at = r->next;
@@ -219,7 +233,8 @@ viewer_answer_all(struct viewer *v)
 	v->last = at;
 	v->at = n > 0 ? asked[0].off : 0;
 	v->waiting = all;
-	gaps_ask(&v->job->rescue->gaps, asked, n);
+	if (v->job != NULL)
+		gaps_ask(&v->job->rescue->gaps, asked, n);
 }
 
 /* --- what the kernel asks ------------------------------------------------- */
@@ -239,6 +254,17 @@ viewer_of(fuse_req_t req)
 
 	return library_load(&again, &lib, "view=", &f) != 0 ? NULL :
 	    lib.fuse_req_userdata(req);
+}
+
+/*
+ * A direct read is not to be in the background: there the kernel waits for it
+ * even if its reader is killed.
+ */
+static void
+viewer_init(void *arg, struct fuse_conn_info *conn)
+{
+	(void)arg;
+	conn->want &= ~(unsigned)FUSE_CAP_ASYNC_DIO;
 }
 
 static void
@@ -302,7 +328,8 @@ viewer_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at,
 }
 
 static const struct fuse_lowlevel_ops operations = {
-	.getattr = viewer_getattr, .open = viewer_opens, .read = viewer_read,
+	.init = viewer_init, .getattr = viewer_getattr, .open = viewer_opens,
+	.read = viewer_read,
 };
 
 /* Take some of the requests that are there: many readers are never done. */
@@ -323,7 +350,7 @@ viewer_thread(void *arg)
 	struct pollfd p[] = {
 		{ .fd = v->lib.fuse_session_fd(v->session), .events = POLLIN },
 		{ .fd = v->wake, .events = POLLIN },
-		{ .fd = v->job->halt, .events = POLLIN },
+		{ .fd = v->job != NULL ? v->job->halt : -1, .events = POLLIN },
 	};
 	eventfd_t n;
 
@@ -334,7 +361,7 @@ viewer_thread(void *arg)
 		if (p[1].revents != 0)
 			eventfd_read(v->wake, &n);
 		if (p[2].revents != 0) {
-			v->over = true;
+			v->over = v->over || !viewer_awaits(v);
 			p[2].fd = -1;
 		}
 		if (p[0].revents != 0)
@@ -344,7 +371,8 @@ viewer_thread(void *arg)
 			p[0].fd = -1;	/* it was unmounted */
 			p[0].revents = 0;
 			v->over = true;
-			gaps_close(&v->job->rescue->gaps);
+			if (v->job != NULL)
+				gaps_close(&v->job->rescue->gaps);
 		}
 		viewer_answer_all(v);
 	}
@@ -468,6 +496,7 @@ viewer_open(struct plan *p, struct fault *f)
 		free(v);
 		return v != NULL ? -1 : fault_errno(f, ENOMEM, "view=");
 	}
+	v->p = p;
 	v->path = p->opts->view;
 	v->length = p->length;
 	v->target = v->wake = -1;
@@ -511,15 +540,42 @@ viewer_remove(const struct viewer *v)
 		unlink(v->path);
 }
 
-void
-viewer_close(struct viewer *v)
+static int
+viewer_start(struct viewer *v, struct map *map, struct job *job)
 {
-	if (v == NULL)
+	int err;
+
+	v->map = map;
+	v->job = job;
+	v->over = v->quit = false;
+	err = pthread_create(&v->thread, NULL, viewer_thread, v);
+	v->runs = err == 0;
+	return err;
+}
+
+static void
+viewer_stop(struct viewer *v)
+{
+	if (!v->runs)
 		return;
-	viewer_unmount(v);
-	viewer_remove(v);
-	free(v->buf.mem);
-	free(v);
+	v->quit = true;
+	eventfd_write(v->wake, 1);
+	pthread_join(v->thread, NULL);
+	v->runs = false;
+}
+
+/* What it reads, and by what it is told, in all runs. */
+static int
+viewer_ready(struct viewer *v)
+{
+	bool cached;
+
+	if (v->target < 0)
+		v->target = endpoint_view(v->p->dst, &cached);
+	if (v->wake < 0)
+		v->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return v->target < 0 || v->wake < 0 ? errno :
+	    posix_fadvise(v->target, 0, 0, POSIX_FADV_RANDOM);
 }
 
 void
@@ -527,23 +583,15 @@ viewer_begin(struct job *job)
 {
 	struct viewer *v = job->p->view;
 	struct fault f;
-	bool cached;
-	int err = 0;
+	int err;
 
 	if (v == NULL)
 		return;
-	v->job = job;
-	v->target = endpoint_view(job->p->dst, &cached);
-	v->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (v->target < 0 || v->wake < 0)
-		err = errno;
-	else
-		err = posix_fadvise(v->target, 0, 0, POSIX_FADV_RANDOM);
+	err = viewer_ready(v);
 	job->rescue->reader = v->wake;
 	if (err == 0)
-		err = pthread_create(&v->thread, NULL, viewer_thread, v);
-	v->runs = err == 0;
-	if (v->runs)
+		err = viewer_start(v, &job->map, job);
+	if (err == 0)
 		return;
 	fault_errno(&f, err, "view=%s", v->path);
 	job_fail(job, &f);
@@ -552,23 +600,39 @@ viewer_begin(struct job *job)
 void
 viewer_end(struct job *job)
 {
-	struct viewer *v = job->p->view;
+	if (job->p->view == NULL)
+		return;
+	viewer_stop(job->p->view);
+	job->rescue->reader = -1;
+}
+
+void
+viewer_await(struct viewer *v, struct map *map)
+{
+	if (v != NULL && v->wake >= 0)
+		viewer_start(v, map, NULL);
+}
+
+void
+viewer_await_end(struct viewer *v)
+{
+	if (v != NULL)
+		viewer_stop(v);
+}
+
+void
+viewer_finish(struct viewer *v)
+{
 	struct request *r;
 
 	if (v == NULL)
 		return;
-	v->over = v->quit = true;
-	if (v->runs) {
-		eventfd_write(v->wake, 1);
-		pthread_join(v->thread, NULL);
-	}
 	while ((r = v->first) != NULL) {
 		v->first = r->next;
 		viewer_fail(v, r->req, EIO);
 		free(r);
 	}
 	v->last = &v->first;
-	job->rescue->reader = -1;
 	viewer_unmount(v);
 	viewer_remove(v);
 	if (v->target >= 0)
@@ -576,6 +640,16 @@ viewer_end(struct job *job)
 	if (v->wake >= 0)
 		close(v->wake);
 	v->target = v->wake = -1;
+}
+
+void
+viewer_close(struct viewer *v)
+{
+	if (v == NULL)
+		return;
+	viewer_finish(v);
+	free(v->buf.mem);
+	free(v);
 }
 
 void
@@ -626,6 +700,25 @@ void
 viewer_end(struct job *job)
 {
 	(void)job;
+}
+
+void
+viewer_await(struct viewer *v, struct map *map)
+{
+	(void)v;
+	(void)map;
+}
+
+void
+viewer_await_end(struct viewer *v)
+{
+	(void)v;
+}
+
+void
+viewer_finish(struct viewer *v)
+{
+	(void)v;
 }
 
 void
