@@ -18,10 +18,13 @@ struct library {
  * the table of pointers to them, and the names, are made of that:
  *
  *	struct libx { LIBX_FUNCTIONS(LIBRARY_MEMBER) };
- *	... names[] = { LIBX_FUNCTIONS(LIBRARY_NAME) NULL };
+ *	static const struct library libx = LIBRARY("libx.so.1", "libx1",
+ *	    LIBX_FUNCTIONS(LIBRARY_NAME));
  */
 #define LIBRARY_MEMBER(name)	__typeof__(name) *(name);
 #define LIBRARY_NAME(name)	#name,
+#define LIBRARY(so, debian, names)	{ .file = (so), .package = (debian), \
+	.function = (const char *const []){ names NULL } }
 
 /*
  * Load the library and fill the table, a struct of nothing but pointers in the

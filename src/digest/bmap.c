@@ -50,17 +50,17 @@ enum {
 };
 
 #define EXPAT_FUNCTIONS(X) \
-	X(create, XML_ParserCreate) X(free, XML_ParserFree) \
-	X(data, XML_SetUserData) X(elements, XML_SetElementHandler) \
-	X(text, XML_SetCharacterDataHandler) \
-	X(doctype, XML_SetStartDoctypeDeclHandler) X(stop, XML_StopParser) \
-	X(parse, XML_Parse) X(error, XML_GetErrorCode)
+	X(XML_ParserCreate) X(XML_ParserFree) X(XML_SetUserData) \
+	X(XML_SetElementHandler) X(XML_SetCharacterDataHandler) \
+	X(XML_SetStartDoctypeDeclHandler) X(XML_StopParser) X(XML_Parse) \
+	X(XML_GetErrorCode)
 
-struct expat {			/* functions of libexpat */
-#define MEMBER(member, name)	__typeof__(name) *(member);
-	EXPAT_FUNCTIONS(MEMBER)
-#undef MEMBER
+struct expat {
+	EXPAT_FUNCTIONS(LIBRARY_MEMBER)
 };
+
+static const struct library library = LIBRARY("libexpat.so.1", "libexpat1",
+    EXPAT_FUNCTIONS(LIBRARY_NAME));
 
 struct reader {
 	struct bmap	*m;
@@ -84,19 +84,6 @@ struct reader {
 						 * range */
 };
 
-/* --------------------------------------------------------------- library */
-
-static const char *const functions[] = {
-#define NAME(member, name)	#name,
-	EXPAT_FUNCTIONS(NAME) NULL
-#undef NAME
-};
-
-static const struct library library = {
-	.file = "libexpat.so.1", .package = "libexpat1",
-	.function = functions,
-};
-
 static int
 bmap_load_expat(struct expat *x, const char *path, struct fault *f)
 {
@@ -113,7 +100,7 @@ bmap_refuse(struct reader *r, const char *what)
 {
 	if (r->wrong == NULL)
 		r->wrong = what;
-	r->x.stop(r->parser, XML_FALSE);
+	r->x.XML_StopParser(r->parser, XML_FALSE);
 }
 
 /* The text without blanks at either end. */
@@ -200,7 +187,7 @@ bmap_parse_range(struct reader *r)
 
 	if (g == NULL) {
 		r->no_memory = true;
-		r->x.stop(r->parser, XML_FALSE);
+		r->x.XML_StopParser(r->parser, XML_FALSE);
 		return;
 	}
 	if (m->n > 0)
@@ -415,7 +402,8 @@ bmap_read_file(const char *path, size_t *len, struct fault *f)
 static void
 bmap_explain(const struct reader *r, const char *path, struct fault *f)
 {
-	if (r->no_memory || r->x.error(r->parser) == XML_ERROR_NO_MEMORY)
+	if (r->no_memory || r->x.XML_GetErrorCode(r->parser) ==
+	    XML_ERROR_NO_MEMORY)
 		fault_errno(f, ENOMEM, "%s", path);
 	else
 		fault_set(f, STATUS_REFUSED, "%s, line %zu: %s", path, r->line,
@@ -433,23 +421,25 @@ bmap_parse(struct reader *r, const char *path, const char *all,
 	const char *at, *next = all;
 	enum XML_Status ok;
 
-	r->parser = r->x.create(NULL);
+	r->parser = r->x.XML_ParserCreate(NULL);
 	if (r->parser == NULL)
 		return fault_errno(f, ENOMEM, "%s", path);
-	r->x.data(r->parser, r);
-	r->x.elements(r->parser, bmap_element_begin, bmap_element_end);
-	r->x.text(r->parser, bmap_element_text);
-	r->x.doctype(r->parser, bmap_doctype);
+	r->x.XML_SetUserData(r->parser, r);
+	r->x.XML_SetElementHandler(r->parser, bmap_element_begin,
+	    bmap_element_end);
+	r->x.XML_SetCharacterDataHandler(r->parser, bmap_element_text);
+	r->x.XML_SetStartDoctypeDeclHandler(r->parser, bmap_doctype);
 	do {
 		at = next;
 		next = at + strcspn(at, "\n");
 		next += *next != '\0';
 		r->line++;
-		ok = r->x.parse(r->parser, at, (int)(next - at), *next == '\0');
+		ok = r->x.XML_Parse(r->parser, at, (int)(next - at),
+		    *next == '\0');
 	} while (ok == XML_STATUS_OK && *next != '\0');
 	if (ok != XML_STATUS_OK)
 		bmap_explain(r, path, f);
-	r->x.free(r->parser);
+	r->x.XML_ParserFree(r->parser);
 	return ok == XML_STATUS_OK ? 0 : -1;
 }
 

@@ -11,20 +11,10 @@
 #include "base/library.h"
 #include "base/status.h"
 
-/*
- * Loading libcrypto.
- */
-
-static const char *const functions[] = {
 #define NAME(member, name)	#name,
-	CRYPTO_FUNCTIONS(NAME) NULL
+static const struct library library = LIBRARY(LIBCRYPTO, "libssl3",
+    CRYPTO_FUNCTIONS(NAME));
 #undef NAME
-};
-
-static const struct library library = {
-	.file = LIBCRYPTO, .package = "libssl3",
-	.function = functions,
-};
 
 /*
  * Do not read its configuration, which could replace implementations, and

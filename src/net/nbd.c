@@ -21,10 +21,20 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/library.h"
 #include "base/secrets.h"
 #include "base/signals.h"
 #include "cli/opts.h"
 #include "disk/opened.h"
+
+/*
+ * It brings GnuTLS and libxml2, which takes 4 ms, so it is loaded when needed
+ * instead of linked.
+ */
+#define NAME(name)	"nbd_" #name,
+static const struct library libnbd = LIBRARY("libnbd.so.0", "libnbd0",
+    LIBNBD_FUNCTIONS(NAME));
+#undef NAME
 
 /*
  * Extents of an NBD export: which are holes, and which have changed according
@@ -384,7 +394,7 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 		free(nbd);
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	}
-	if (libnbd_load(&nbd->lib, ep->name, f) != 0 ||
+	if (library_load(&libnbd, &nbd->lib, ep->name, f) != 0 ||
 	    connect_first(ep, nbd, f) != 0) {
 		free(nbd->bitmap);
 		free(nbd);

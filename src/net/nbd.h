@@ -17,7 +17,7 @@
 #include "end/lane.h"
 
 /*
- * The functions of libnbd, loaded when an end needs it.
+ * The functions of libnbd.
  */
 
 #define LIBNBD_FUNCTIONS(X) \
@@ -40,12 +40,6 @@ struct libnbd {			/* nbd_create is lib->create, and so on */
 	LIBNBD_FUNCTIONS(MEMBER)
 #undef MEMBER
 };
-
-/*
- * Load the library; it stays loaded.  "what" needs it, for messages.  Returns
- * 0, or -1 with *f if it is missing or too old.
- */
-int libnbd_load(struct libnbd *, const char *what, struct fault *f);
 
 /*
  * One connection to an NBD server, for use by any thread.

@@ -16,7 +16,7 @@
 #include "end/lane.h"
 
 /*
- * The functions of librbd and librados, loaded when an end needs them.
+ * The functions of librbd and librados.
  */
 
 #define LIBRADOS_FUNCTIONS(X) \
@@ -42,12 +42,6 @@ struct librbd {			/* rbd_open is lib->open, rados_create */
 #undef MEMBER
 	} rados;
 };
-
-/*
- * Load the library; it stays loaded.  "what" needs it, for messages.  Returns
- * 0, or -1 with *f if it is missing or too old.
- */
-int librbd_load(struct librbd *, const char *what, struct fault *f);
 
 /*
  * The name of a Ceph image: rbd:POOL[/NAMESPACE]/IMAGE[@SNAPSHOT], with options

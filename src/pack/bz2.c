@@ -32,14 +32,8 @@ struct libbz2 {
 	LIBBZ2_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-static const char *const functions[] = {
-	LIBBZ2_FUNCTIONS(LIBRARY_NAME) NULL
-};
-
-static const struct library library = {
-	.file = "libbz2.so.1.0", .package = "libbz2-1.0",
-	.function = functions,
-};
+static const struct library library = LIBRARY("libbz2.so.1.0", "libbz2-1.0",
+    LIBBZ2_FUNCTIONS(LIBRARY_NAME));
 
 struct bz2 {
 	struct libbz2	 lib;

@@ -11,14 +11,8 @@
 
 #include "base/status.h"
 
-static const char *const functions[] = {
-	LIBZ_FUNCTIONS(LIBRARY_NAME) NULL
-};
-
-const struct library libz = {
-	.file = "libz.so.1", .package = "zlib1g",
-	.function = functions,
-};
+const struct library libz = LIBRARY("libz.so.1", "zlib1g",
+    LIBZ_FUNCTIONS(LIBRARY_NAME));
 
 enum codec_step
 libz_step(const struct libz *lib, z_stream *z, struct decoder *d,

@@ -15,14 +15,8 @@ enum {
 	WINDOW_LOG_MOST = sizeof(size_t) == 4 ? 30 : 31,
 };
 
-static const char *const functions[] = {
-	LIBZSTD_FUNCTIONS(LIBRARY_NAME) NULL
-};
-
-const struct library libzstd = {
-	.file = "libzstd.so.1", .package = "libzstd1",
-	.function = functions,
-};
+const struct library libzstd = LIBRARY("libzstd.so.1", "libzstd1",
+    LIBZSTD_FUNCTIONS(LIBRARY_NAME));
 
 static int
 libzstd_window(const struct decoder *d)

@@ -29,14 +29,8 @@ struct liblz4 {
 	LIBLZ4_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-static const char *const functions[] = {
-	LIBLZ4_FUNCTIONS(LIBRARY_NAME) NULL
-};
-
-static const struct library library = {
-	.file = "liblz4.so.1", .package = "liblz4-1",
-	.function = functions,
-};
+static const struct library library = LIBRARY("liblz4.so.1", "liblz4-1",
+    LIBLZ4_FUNCTIONS(LIBRARY_NAME));
 
 struct lz4 {
 	struct liblz4	 lib;

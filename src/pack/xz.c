@@ -40,14 +40,8 @@ struct liblzma {
 	LIBLZMA_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-static const char *const functions[] = {
-	LIBLZMA_FUNCTIONS(LIBRARY_NAME) NULL
-};
-
-static const struct library library = {
-	.file = "liblzma.so.5", .package = "liblzma5",
-	.function = functions,
-};
+static const struct library library = LIBRARY("liblzma.so.5", "liblzma5",
+    LIBLZMA_FUNCTIONS(LIBRARY_NAME));
 
 struct xz {
 	struct liblzma	 lib;

@@ -21,14 +21,8 @@ struct libsystemd {
 	BUS_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-static const char *const functions[] = {
-	BUS_FUNCTIONS(LIBRARY_NAME) NULL
-};
-
-static const struct library library = {
-	.file = "libsystemd.so.0", .package = "libsystemd0",
-	.function = functions,
-};
+static const struct library library = LIBRARY("libsystemd.so.0", "libsystemd0",
+    BUS_FUNCTIONS(LIBRARY_NAME));
 
 enum { LONG = 1 << 30 };	/* bytes; what is shorter does not take long */
 

@@ -41,6 +41,13 @@ enum {
 	PATIENCE = 10,		/* s, to close it */
 };
 
+/*
+ * It brings libibverbs and its drivers, which takes 6 ms, so it is loaded when
+ * needed instead of linked.
+ */
+static const struct library libiscsi = LIBRARY("libiscsi.so.7", "libiscsi7",
+    LIBISCSI_FUNCTIONS(LIBRARY_NAME));
+
 struct iscsi {			/* found from its sg, which is the endpoint's
 				 * priv */
 	struct sg	 sg;
@@ -180,7 +187,7 @@ iscsi_log_in(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 	struct iscsi_address *to = &iscsi->to;
 
 	if (iscsi_name(&to->name, ep->name, f) != 0 ||
-	    libiscsi_load(&iscsi->lib, ep->name, f) != 0)
+	    library_load(&libiscsi, &iscsi->lib, ep->name, f) != 0)
 		return -1;
 	to->shown = ep->name;
 	to->timeout = ep->spec.timeout;

@@ -19,7 +19,7 @@
 #include "scsi/scsi.h"
 
 /*
- * The functions of libiscsi, loaded when an end needs it.
+ * The functions of libiscsi.
  */
 
 #define LIBISCSI_FUNCTIONS(X) \
@@ -41,12 +41,6 @@
 struct libiscsi {
 	LIBISCSI_FUNCTIONS(LIBRARY_MEMBER)
 };
-
-/*
- * Load the library; it stays loaded.  "what" needs it, for messages.  Returns
- * 0, or -1 with *f if it is missing or too old.
- */
-int libiscsi_load(struct libiscsi *, const char *what, struct fault *f);
 
 /*
  * Parsing iscsi://[USER[%PASSWORD]@]HOST[:PORT]/TARGET/LUN.

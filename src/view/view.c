@@ -76,13 +76,8 @@ struct libfuse {
 	FUSE_FUNCTIONS(LIBRARY_MEMBER)
 };
 
-static const char *const functions[] = {
-	FUSE_FUNCTIONS(LIBRARY_NAME) NULL
-};
-
-static const struct library library = {
-	.file = VIEW_SO, .package = VIEW_PACKAGE, .function = functions,
-};
+static const struct library library = LIBRARY(VIEW_SO, VIEW_PACKAGE,
+    FUSE_FUNCTIONS(LIBRARY_NAME));
 
 enum {
 	STACKED = 16,		/* dead mounts on each other, at most */

@@ -53,7 +53,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fault f = { 0 };
 	char *text = malloc(size + 1);
 
-	if (expat.create == NULL && bmap_load_expat(&expat, "fuzz", &f) != 0)
+	if (expat.XML_ParserCreate == NULL &&
+	    bmap_load_expat(&expat, "fuzz", &f) != 0)
 		errx(2, "%s", f.text);
 	if (text == NULL)
 		err(2, NULL);

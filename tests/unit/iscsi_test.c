@@ -52,9 +52,10 @@ pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 /* -------------------------------------------- in the place of the session */
 
 int
-libiscsi_load(struct libiscsi *lib, const char *what, struct fault *why)
+library_load(const struct library *l, void *table, const char *what,
+    struct fault *why)
 {
-	(void)lib, (void)what, (void)why;
+	(void)l, (void)table, (void)what, (void)why;
 	return 0;
 }
 

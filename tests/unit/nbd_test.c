@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../../src/net/nbd.h"
+#include "base/library.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/opened.h"
@@ -125,9 +126,12 @@ get_export_name(struct nbd_handle *h)
 }
 
 int
-libnbd_load(struct libnbd *lib, const char *what, struct fault *why)
+library_load(const struct library *l, void *table, const char *what,
+    struct fault *why)
 {
-	(void)what, (void)why;
+	struct libnbd *lib = table;
+
+	(void)l, (void)what, (void)why;
 	*lib = (struct libnbd){ .get_size = get_size,
 		.get_block_size = get_block_size,
 		.is_read_only = is_read_only, .can_flush = can_flush,

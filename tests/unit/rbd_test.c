@@ -13,6 +13,7 @@
 #include "end/backend.h"
 #include "../../src/net/rbd_image.h"
 #include "../tools/preload.h"
+#include "base/library.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #define POOR_OF_ALL
@@ -345,9 +346,12 @@ aio_flush(rbd_image_t image, rbd_completion_t c)
 }
 
 int
-librbd_load(struct librbd *lib, const char *what, struct fault *why)
+library_load(const struct library *l, void *table, const char *what,
+    struct fault *why)
 {
-	(void)what;
+	struct librbd *lib = table;
+
+	(void)l, (void)what;
 	if (ends("load") != 0)
 		return fault_set(why, STATUS_REFUSED, "none");
 	*lib = (struct librbd){ .open = open_image,
