@@ -112,6 +112,9 @@ const struct codec *codec_found(const unsigned char *head, size_t n);
 int codec_open(struct decoder *, struct fault *f);
 void codec_close(struct decoder *);
 
+/* For codecs: so many bytes were taken, and made. */
+void codec_moved(struct codec_io *, size_t in, size_t out);
+
 /* For codecs: *d has failed, and why.  Returns CODEC_FAILED. */
 enum codec_step codec_fail(struct decoder *d, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

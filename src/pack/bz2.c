@@ -77,10 +77,7 @@ bz2_step(struct decoder *d, struct codec_io *io)
 	b->s.next_out = (char *)io->out;
 	b->s.avail_out = out;
 	result = b->lib.BZ2_bzDecompress(&b->s);
-	io->in += in - b->s.avail_in;
-	io->in_len -= in - b->s.avail_in;
-	io->out += out - b->s.avail_out;
-	io->out_len -= out - b->s.avail_out;
+	codec_moved(io, in - b->s.avail_in, out - b->s.avail_out);
 	switch (result) {
 	case BZ_OK:
 		return CODEC_GOES_ON;

@@ -29,10 +29,7 @@ plain_step(struct decoder *d, struct codec_io *io)
 
 	(void)d;
 	memcpy(io->out, io->in, n);
-	io->in += n;
-	io->in_len -= n;
-	io->out += n;
-	io->out_len -= n;
+	codec_moved(io, n, n);
 	return io->last && io->in_len == 0 ? CODEC_ENDED : CODEC_GOES_ON;
 }
 

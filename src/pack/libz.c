@@ -27,10 +27,7 @@ libz_step(const struct libz *lib, z_stream *z, struct decoder *d,
 	z->next_out = io->out;
 	z->avail_out = out;
 	result = lib->inflate(z, Z_NO_FLUSH);
-	io->in += in - z->avail_in;
-	io->in_len -= in - z->avail_in;
-	io->out += out - z->avail_out;
-	io->out_len -= out - z->avail_out;
+	codec_moved(io, in - z->avail_in, out - z->avail_out);
 	switch (result) {
 	case Z_OK:
 	case Z_BUF_ERROR:

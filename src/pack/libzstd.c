@@ -53,10 +53,7 @@ libzstd_step(const struct libzstd *lib, ZSTD_DCtx *context, struct decoder *d,
 	ZSTD_outBuffer out = { io->out, io->out_len, 0 };
 	size_t result = lib->ZSTD_decompressStream(context, &out, &in);
 
-	io->in += in.pos;
-	io->in_len -= in.pos;
-	io->out += out.pos;
-	io->out_len -= out.pos;
+	codec_moved(io, in.pos, out.pos);
 	if (!lib->ZSTD_isError(result))
 		return result == 0 ? CODEC_ENDED : CODEC_GOES_ON;
 	switch (lib->ZSTD_getErrorCode(result)) {

@@ -67,10 +67,7 @@ lz4_step(struct decoder *d, struct codec_io *io)
 	if (l->lib.LZ4F_isError(result))
 		return codec_fail(d, STATUS_MISMATCH, "is damaged: %s",
 		    l->lib.LZ4F_getErrorName(result));
-	io->in += in;
-	io->in_len -= in;
-	io->out += out;
-	io->out_len -= out;
+	codec_moved(io, in, out);
 	return result == 0 ? CODEC_ENDED : CODEC_GOES_ON;
 }
 

@@ -296,8 +296,7 @@ zip_gather(struct zip *z, struct codec_io *io, size_t n)
 	memcpy(z->head + z->have, io->in, take);
 	z->have += take;
 	z->at += take;
-	io->in += take;
-	io->in_len -= take;
+	codec_moved(io, take, 0);
 	return z->have >= n;
 }
 
@@ -308,8 +307,7 @@ zip_headers(struct zip *z, struct decoder *d, struct codec_io *io)
 
 	z->skip -= pass;
 	z->at += pass;
-	io->in += pass;
-	io->in_len -= pass;
+	codec_moved(io, pass, 0);
 	if (io->in_len == 0)
 		return CODEC_GOES_ON;
 	n = zip_length(z->head, z->have);
@@ -354,10 +352,7 @@ stored_step(const struct zip *z, struct codec_io *io)
 
 	n = (size_t)MIN(n, z->file.packed - z->packed);
 	memcpy(io->out, io->in, n);
-	io->in += n;
-	io->in_len -= n;
-	io->out += n;
-	io->out_len -= n;
+	codec_moved(io, n, n);
 	return z->packed + n == z->file.packed ? CODEC_ENDED : CODEC_GOES_ON;
 }
 

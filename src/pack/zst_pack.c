@@ -6,6 +6,7 @@
 
 #include "pack/codec.h"
 
+#include <bsd/sys/endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +16,6 @@
 enum {
 	TABLE_HEAD = 8, TABLE_FOOT = 9, TABLE_ENTRY = 12,	/* bytes */
 };
-
-static void
-pack_number(unsigned char *to, uint32_t number)
-{
-	size_t i;
-
-	for (i = 0; i < 4; i++)
-		to[i] = (unsigned char)(number >> 8 * i);
-}
 
 size_t
 packed_table_size(size_t n)
@@ -36,17 +28,17 @@ packed_table(const struct packed_frame *frame, size_t n, unsigned char *to)
 {
 	size_t i;
 
-	pack_number(to, 0x184d2a5e);
-	pack_number(to + 4, (uint32_t)packed_table_size(n) - TABLE_HEAD);
+	le32enc(to, 0x184d2a5e);
+	le32enc(to + 4, (uint32_t)packed_table_size(n) - TABLE_HEAD);
 	to += TABLE_HEAD;
 	for (i = 0; i < n; i++, to += TABLE_ENTRY) {
-		pack_number(to, frame[i].length);
-		pack_number(to + 4, frame[i].size);
+		le32enc(to, frame[i].length);
+		le32enc(to + 4, frame[i].size);
 		memcpy(to + 8, frame[i].check, sizeof(frame[i].check));
 	}
-	pack_number(to, (uint32_t)n);
+	le32enc(to, (uint32_t)n);
 	to[4] = 0x80;			/* there are check values */
-	pack_number(to + 5, 0x8f92eab1);
+	le32enc(to + 5, 0x8f92eab1);
 }
 
 #ifdef HAVE_LIBZSTD
