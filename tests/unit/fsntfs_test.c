@@ -5,161 +5,45 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+enum { CLUSTERS = 128, RECORDS = 20, MIRROR = 60, DATA = 100 };
 
-#include "../../src/fs/fsntfs.h"
-#include "fs/fsmap.h"
+#include "fsntfs_image.h"
 
-enum {
-	CLUSTER = 512, CLUSTERS = 128, RECORD = 1024, RECORDS = 20,
-	MFT = 4, MIRROR = 60, DATA = 100,	/* clusters */
-	FIRST = 56,			/* of a record's attributes */
-};
-
-static unsigned char disk[CLUSTERS * CLUSTER];
-static uint64_t lost;			/* a cluster that cannot be read */
-static struct fs_map map;
+static const size_t size = CLUSTERS * CLUSTER;
 static struct fs_io io;
 static struct ntfs n;
 
-static int
-from_memory(void *arg, uint64_t off, void *to, size_t len)
-{
-	(void)arg;
-	if (off / CLUSTER <= lost && lost < (off + len + CLUSTER - 1) / CLUSTER)
-		return EIO;
-	memcpy(to, disk + off, len);
-	return 0;
-}
-
-static const struct fs_source src = { .read = from_memory,
-	.length = sizeof(disk) };
-
 static void
-put(unsigned char *p, int bytes, uint64_t v)
+seal(unsigned i)
 {
-	for (; bytes > 0; bytes--, v >>= 8)
-		*p++ = (unsigned char)v;
-}
-
-static unsigned char *
-record(unsigned i)
-{
-	return disk + (size_t)MFT * CLUSTER + (size_t)i * RECORD;
-}
-
-/* A record without attributes yet. */
-static unsigned char *
-make_record(unsigned i)
-{
-	unsigned char *p = record(i);
-
-	memset(p, 0, RECORD);
-	memcpy(p, "FILE", 4);
-	put(p + R_FIX, 2, 48);
-	put(p + R_FIXES, 2, RECORD / NTFS_STRIDE + 1);
-	put(p + R_SEQUENCE, 2, 1);
-	put(p + R_ATTRIBUTES, 2, FIRST);
-	put(p + R_FLAGS, 2, R_IN_USE);
-	put(p + FIRST, 4, UINT32_MAX);
-	return p;
-}
-
-/* An attribute of so many bytes behind the last one. */
-static unsigned char *
-add(unsigned char *p, uint32_t kind, size_t len)
-{
-	size_t at = FIRST;
-
-	while (fs_le(p + at, 4) != UINT32_MAX)
-		at += (size_t)fs_le(p + at + A_LENGTH, 4);
-	put(p + at, 4, kind);
-	put(p + at + A_LENGTH, 4, len);
-	put(p + at + len, 4, UINT32_MAX);
-	return p + at;
-}
-
-/* One of "clusters" from "lcn" on. */
-static unsigned char *
-add_run(unsigned char *p, uint32_t kind, unsigned lcn, unsigned clusters)
-{
-	unsigned char *a = add(p, kind, 72);
-
-	a[A_OUTSIDE] = 1;
-	put(a + A_RUNS, 2, 64);
-	put(a + A_SIZE, 8, (uint64_t)clusters * CLUSTER);
-	put(a + A_VALID, 8, (uint64_t)clusters * CLUSTER);
-	a[64] = 0x21;
-	a[65] = (unsigned char)clusters;
-	put(a + 66, 2, lcn);
-	return a;
-}
-
-static void
-add_name(unsigned char *p, uint64_t directory, char name, unsigned char space)
-{
-	unsigned char *a = add(p, AT_NAME, 96), *v = a + 24;
-
-	put(a + A_VALUE, 2, 24);
-	put(a + A_VALUE_SIZE, 4, 68);
-	put(v, 8, directory);
-	v[64] = 1;
-	v[65] = space;
-	v[66] = (unsigned char)name;
-}
-
-/* Its sectors end in what its head says. */
-static void
-seal(unsigned char *p)
-{
-	int i;
-
-	put(p + 48, 2, 7);
-	for (i = 1; i <= RECORD / NTFS_STRIDE; i++) {
-		memcpy(p + 48 + (ptrdiff_t)2 * i, p + (ptrdiff_t)i *
-		    NTFS_STRIDE - 2, 2);
-		put(p + (ptrdiff_t)i * NTFS_STRIDE - 2, 2, 7);
-	}
+	seal_at(record(i), RECORD / NTFS_STRIDE);
 }
 
 static int
 set_up(void **state)
 {
-	unsigned char *p;
 	unsigned i;
 
 	memset(disk, 0, sizeof(disk));
-	lost = UINT64_MAX;
-	memcpy(disk + 3, "NTFS    ", 8);
-	put(disk + 11, 2, CLUSTER);
-	disk[13] = 1;
-	put(disk + 40, 8, CLUSTERS);
-	put(disk + 48, 8, MFT);
-	put(disk + 56, 8, MIRROR);
-	disk[64] = (unsigned char)-10;
-	disk[68] = (unsigned char)-12;
-	put(disk + 510, 2, 0xaa55);
+	image_begin("ntfs", disk, size);
+	make_boot();
 	for (i = 0; i < RECORDS; i++) {
-		p = make_record(i);
+		make_record(i, i == 5 ? R_IN_USE | R_DIR : R_IN_USE);
 		if (i == 0)
-			add_run(p, AT_DATA, MFT, RECORDS * RECORD / CLUSTER);
-		if (i == 5)
-			put(p + R_FLAGS, 2, R_IN_USE | R_DIR);
+			add_run(i, AT_DATA, MFT, RECORDS * RECORD / CLUSTER);
 		if (i == 16) {
-			add_name(p, UINT64_C(1) << 48 | 5, 'a', 0);
-			add_run(p, AT_DATA, DATA, 2);
+			add_name(i, 5, "a", 0);
+			add_run(i, AT_DATA, DATA, 2);
 		}
-		seal(p);
+		seal(i);
 	}
-	map = (struct fs_map){ 0 };
+	map = (struct fs_map){ .state = FS_CLEAN };
 	io = (struct fs_io){ .src = &src, .map = &map, .budget = 1 << 20 };
 	n = (struct ntfs){ .io = &io };
 	return 0;
 }
 
-EACH(set_up, NULL)
+EACH(set_up, image_end)
 
 /* ----------------------------------------------------------------- cases */
 
@@ -208,14 +92,14 @@ CASE(has_a_backup)
 
 	for (i = 0; i < 2; i++) {
 		set_up(NULL);
-		memcpy(disk + sizeof(disk) - ends[i], disk, CLUSTER);
+		memcpy(disk + size - ends[i], disk, CLUSTER);
 		disk[3] = 'X';
 		assert_false(ntfs_boot(&n));
 		io.how = FS_ORDER;
 		assert_true(ntfs_boot(&n));
 		assert_int_equal(map.state, FS_DAMAGED);
 	}
-	memset(disk + sizeof(disk) - 4096, 0, 4096);
+	memset(disk + size - 4096, 0, 4096);
 	assert_false(ntfs_boot(&n));
 }
 
@@ -226,10 +110,12 @@ CASE(follows_runs)
 		{ { 0x11, 0, 1 } }, { { 0x11, 5, 125 } }, { { 0x11, 1, 128 } },
 		{ { 0x11, 129 } }, { { 0x88, 1 } }, { { 0 } },
 	};
-	unsigned char *a = add(make_record(17), AT_DATA, 72);
+	unsigned char *a;
 	struct ntfs_run r;
 	size_t i;
 
+	make_record(17, R_IN_USE);
+	a = add(17, AT_DATA, 72);
 	assert_true(ntfs_boot(&n));
 	a[A_OUTSIDE] = 1;
 	put(a + A_RUNS, 2, 62);
@@ -251,15 +137,15 @@ CASE(follows_runs)
 
 CASE(walks_attributes)
 {
-	unsigned char *p = make_record(17), *a, *b;
+	unsigned char *p = make_record(17, R_IN_USE), *a, *b;
 	const unsigned char *last;
 	size_t has;
 
 	assert_true(ntfs_boot(&n));
 	assert_null(ntfs_attribute(&n, p, NULL, 0));
 	assert_true(ntfs_over(&n, p, NULL));
-	a = add(p, AT_LABEL, 32);
-	b = add(p, AT_DATA, 64);
+	a = add(17, AT_LABEL, 32);
+	b = add(17, AT_DATA, 64);
 	b[A_NAMED] = 1;
 	assert_ptr_equal(ntfs_attribute(&n, p, NULL, 0), a);
 	assert_ptr_equal(ntfs_attribute(&n, p, a, 0), b);
@@ -314,23 +200,24 @@ CASE(mends_records)
 static void
 make_two_parts(bool outside, unsigned half)
 {
-	unsigned char *p = make_record(0), *a, *entry;
+	unsigned char *a, *entry;
 
-	a = outside ? add_run(p, AT_LIST, DATA, 1) : add(p, AT_LIST, 56);
-	entry = outside ? disk + (size_t)DATA * CLUSTER : a + 24;
+	make_record(0, R_IN_USE);
+	a = outside ? add_run(0, AT_LIST, DATA, 1) : add(0, AT_LIST, 56);
+	entry = outside ? at(DATA) : a + 24;
 	put(a + (outside ? A_SIZE : A_VALUE_SIZE), outside ? 8 : 4, 32);
 	if (!outside)
 		put(a + A_VALUE, 2, 24);
 	put(entry, 4, AT_DATA);
 	put(entry + 4, 2, 32);
 	put(entry + 16, 6, 2);
-	a = add_run(p, AT_DATA, MFT, half);
+	a = add_run(0, AT_DATA, MFT, half);
 	put(a + A_VALID, 8, (uint64_t)RECORDS * RECORD);
-	seal(p);
-	p = make_record(2);
-	a = add_run(p, AT_DATA, MFT + half, 2 * RECORDS - half);
+	seal(0);
+	make_record(2, R_IN_USE);
+	a = add_run(2, AT_DATA, MFT + half, 2 * RECORDS - half);
 	put(a + A_FIRST, 8, half);
-	seal(p);
+	seal(2);
 }
 
 CASE(finds_all_of_the_mft)
@@ -360,7 +247,7 @@ CASE(finds_all_of_the_mft)
 
 CASE(misses_a_part_of_the_mft)
 {
-	unsigned char *entry = disk + (size_t)DATA * CLUSTER;
+	unsigned char *entry = at(DATA);
 	static const struct { int at, bytes; uint64_t v; } wrong[] = {
 		{ 0, 4, AT_LABEL }, { 4, 2, 25 }, { 4, 2, 33 }, { 6, 1, 1 },
 		{ 16, 6, 0 }, { 16, 6, 3 }, { 16, 6, 99 },
@@ -378,12 +265,12 @@ CASE(misses_a_part_of_the_mft)
 	}
 	set_up(NULL);
 	make_two_parts(true, 20);
-	lost = DATA;
+	image.lost = DATA * CLUSTER;
 	assert_true(ntfs_boot(&n));
 	assert_false(ntfs_mft(&n));
 	free(n.part);
 	set_up(NULL);
-	put(make_record(0), 4, 0);		/* the mirror has it not */
+	put(make_record(0, R_IN_USE), 4, 0);		/* the mirror has it not */
 	assert_true(ntfs_boot(&n));
 	assert_false(ntfs_mft(&n));
 	free(n.part);
@@ -394,47 +281,27 @@ CASE(has_a_mirror)
 {
 	unsigned char r[NTFS_RECORD_MOST];
 
-	memcpy(disk + (size_t)MIRROR * CLUSTER, record(0), (size_t)4 * RECORD);
+	memcpy(at(MIRROR), record(0), (size_t)4 * RECORD);
 	assert_true(ntfs_boot(&n));
 	assert_true(ntfs_system_record(&n, N_MFT, r));
 	assert_true(ntfs_system_record(&n, N_VOLUME, r));
-	lost = MFT;
+	image.lost = MFT * CLUSTER;
 	assert_false(ntfs_system_record(&n, N_MFT, r));
 	assert_true(ntfs_system_record(&n, N_VOLUME, r));
 	io.how = FS_ORDER;
 	assert_true(ntfs_system_record(&n, N_MFT, r));
-	lost = MFT + 2 * N_VOLUME;
+	image.lost = (MFT + 2 * N_VOLUME) * CLUSTER;
 	assert_true(ntfs_system_record(&n, N_VOLUME, r));
-	lost = MFT + 2 * N_BITMAP;
+	image.lost = (MFT + 2 * N_BITMAP) * CLUSTER;
 	assert_false(ntfs_system_record(&n, N_BITMAP, r));
 }
 
 /* ----------------------------------------------------------------- names */
 
-static struct fs_names names;
-
-/* Which files have a cluster. */
-static void
-hit(uint64_t cluster)
-{
-	struct fs_extent at = { cluster * CLUSTER, 1 };
-	struct fs_extents bytes = { .at = &at, .n = 1 };
-
-	assert_int_equal(fs_names_read("ntfs", &src, &bytes, &names), 0);
-	assert_true(names.known);
-}
-
 CASE(names_files)
 {
-	hit(DATA + 1);
-	assert_int_equal(names.n, 1);
-	assert_string_equal(names.name[0], "/a");
-	assert_false(names.more);
-	fs_names_free(&names);
-	hit(DATA + 2);
-	assert_int_equal(names.n, 0);
-	assert_false(names.more);
-	fs_names_free(&names);
+	assert_true(hits((DATA + 1) * CLUSTER, 1, "/a", false));
+	assert_true(hits((DATA + 2) * CLUSTER, 1, "", false));
 }
 
 /* Of a record that is damaged nothing is known: there may be more. */
@@ -445,21 +312,18 @@ CASE(may_not_know_all)
 
 	for (how = 0; how < 5; how++) {
 		set_up(NULL);
-		p = make_record(17);
-		add_run(p, AT_DATA, DATA + 4, 2);
+		p = make_record(17, R_IN_USE);
+		add_run(17, AT_DATA, DATA + 4, 2);
 		if (how == 1)
 			put(p + FIRST + A_LENGTH, 4, 8);	/* of it */
 		if (how == 2)
 			memcpy(p, "BAAD", 4);
-		seal(p);
+		seal(17);
 		if (how == 3)
 			p[RECORD - 1] ^= 1;
 		if (how == 4)
 			memset(p, 0, RECORD);		/* never used */
-		hit(DATA);
-		assert_int_equal(names.n, 1);
-		if (names.more != (how != 0 && how != 4))
+		if (!hits(DATA * CLUSTER, 1, "/a", how != 0 && how != 4))
 			fail_msg("%d", how);
-		fs_names_free(&names);
 	}
 }
