@@ -95,6 +95,14 @@ put(unsigned char *p, int bytes, uint64_t v)
 		*p++ = (unsigned char)v;
 }
 
+/* Most significant byte first. */
+static inline void
+put_msb(unsigned char *p, int bytes, uint64_t v)
+{
+	for (; bytes-- > 0; v >>= 8)
+		p[bytes] = (unsigned char)v;
+}
+
 /* What it says of itself, when it is read so. */
 static inline enum fs_state
 image_read(unsigned how)

@@ -23,16 +23,6 @@ enum {
 
 static unsigned char disk[BLOCK * GROUPS * BLOCKS];
 
-/* Most significant byte first. */
-static void
-set(unsigned char *p, int bytes, uint64_t v)
-{
-	while (bytes-- > 0) {
-		p[bytes] = (unsigned char)v;
-		v >>= 8;
-	}
-}
-
 static unsigned char *
 block(unsigned i)
 {
@@ -51,18 +41,18 @@ add_inode(unsigned number, unsigned mode, int format, unsigned extents)
 	unsigned char *p = inode(number);
 
 	memcpy(p, "IN", 2);
-	set(p + XFS_D_MODE, 2, mode);
+	put_msb(p + XFS_D_MODE, 2, mode);
 	p[4] = 2;
 	p[XFS_D_FORMAT] = (unsigned char)format;
-	set(p + 76, 4, extents);
+	put_msb(p + 76, 4, extents);
 	return p + 100;
 }
 
 static void
 extent(unsigned char *p, uint64_t from, uint64_t number, uint64_t blocks)
 {
-	set(p, 8, from << 9 | number >> 43);
-	set(p + 8, 8, number << 21 | blocks);
+	put_msb(p, 8, from << 9 | number >> 43);
+	put_msb(p + 8, 8, number << 21 | blocks);
 }
 
 /* An entry of a block; returns what is behind it. */
@@ -71,7 +61,7 @@ entry(unsigned char *p, unsigned number, const char *name)
 {
 	size_t n = strlen(name);
 
-	set(p, 8, number);
+	put_msb(p, 8, number);
 	p[8] = (unsigned char)n;
 	memcpy(p + 9, name, n);
 	return p + (9 + n + 2 + 7) / 8 * 8;
@@ -80,8 +70,8 @@ entry(unsigned char *p, unsigned number, const char *name)
 static void
 unused(unsigned char *p, const unsigned char *end)
 {
-	set(p, 2, 0xffff);
-	set(p + 2, 2, (uint64_t)(end - p));
+	put_msb(p, 2, 0xffff);
+	put_msb(p + 2, 2, (uint64_t)(end - p));
 }
 
 static void
@@ -90,13 +80,13 @@ make_group(unsigned ag, unsigned records)
 	unsigned char *p = block(ag * BLOCKS + 2);
 
 	memcpy(p, "XAGI", 4);
-	set(p + 20, 4, TREE);
-	set(p + 24, 4, 1);
+	put_msb(p + 20, 4, TREE);
+	put_msb(p + 24, 4, 1);
 	p = block(ag * BLOCKS + TREE);
 	memcpy(p, "IABT", 4);
-	set(p + 6, 2, records);
-	set(p + 16, 4, FIRST);
-	set(p + 24, 8, ~((UINT64_C(1) << (LAST + 1 - FIRST)) - 1));
+	put_msb(p + 6, 2, records);
+	put_msb(p + 16, 4, FIRST);
+	put_msb(p + 24, 8, ~((UINT64_C(1) << (LAST + 1 - FIRST)) - 1));
 }
 
 static void
@@ -112,14 +102,14 @@ make_dirs(void)
 	p = entry(p, PLAIN, "plain");
 	p = entry(p, FAR, "far");
 	unused(p, block(B_ROOT) + BLOCK - 8 - 16);
-	set(block(B_ROOT) + BLOCK - 8, 4, 2);		/* hashes */
+	put_msb(block(B_ROOT) + BLOCK - 8, 4, 2);		/* hashes */
 	/* within its inode: one entry, its parent, then that */
 	in = add_inode(SMALL, XFS_DIR, XFS_INSIDE, 0);
 	in[0] = 1;
-	set(in + 2, 4, ROOT);
+	put_msb(in + 2, 4, ROOT);
 	in[6] = 5;
 	memcpy(in + 9, "inner", 5);
-	set(in + 14, 4, INNER);
+	put_msb(in + 14, 4, INNER);
 	/* of two blocks, and more of hashes */
 	in = add_inode(LARGE, XFS_DIR, EXTENTS, 3);
 	extent(in, 0, B_LARGE, 1);
@@ -144,14 +134,14 @@ set_up(void **state)
 	memset(disk, 0, sizeof(disk));
 	image_begin("xfs", disk, sizeof(disk));
 	memcpy(s, "XFSB", 4);
-	set(s + 4, 4, BLOCK);
-	set(s + 8, 8, (uint64_t)GROUPS * BLOCKS);
-	set(s + 56, 8, ROOT);
-	set(s + 84, 4, BLOCKS);
-	set(s + 88, 4, GROUPS);
-	set(s + 100, 2, 4);
-	set(s + 102, 2, BLOCK);
-	set(s + 104, 2, INODE);
+	put_msb(s + 4, 4, BLOCK);
+	put_msb(s + 8, 8, (uint64_t)GROUPS * BLOCKS);
+	put_msb(s + 56, 8, ROOT);
+	put_msb(s + 84, 4, BLOCKS);
+	put_msb(s + 88, 4, GROUPS);
+	put_msb(s + 100, 2, 4);
+	put_msb(s + 102, 2, BLOCK);
+	put_msb(s + 104, 2, INODE);
 	s[120] = 9;
 	s[123] = 1;
 	s[124] = 6;
@@ -163,14 +153,14 @@ set_up(void **state)
 	extent(add_inode(INNER, FILE_MODE, EXTENTS, 1), 0, B_INNER, 1);
 	extent(add_inode(DEEP, FILE_MODE, EXTENTS, 1), 0, B_DEEP, 1);
 	extent(add_inode(FAR, FILE_MODE, EXTENTS, 1), 0, B_PLAIN, 2);
-	set(inode(FAR) + XFS_D_FLAGS, 2, XFS_ELSEWHERE);
+	put_msb(inode(FAR) + XFS_D_FLAGS, 2, XFS_ELSEWHERE);
 	/* by a tree of one leaf */
 	p = add_inode(LAST, FILE_MODE, NODES, 0);
-	set(p, 2, 1);
-	set(p + 2, 2, 1);
-	set(p + 4 + (ptrdiff_t)(152 / 16 * 8), 8, B_NODE);
+	put_msb(p, 2, 1);
+	put_msb(p + 2, 2, 1);
+	put_msb(p + 4 + (ptrdiff_t)(152 / 16 * 8), 8, B_NODE);
 	memcpy(block(B_NODE), "BMAP", 4);
-	set(block(B_NODE) + 6, 2, 1);
+	put_msb(block(B_NODE) + 6, 2, 1);
 	extent(block(B_NODE) + 24, 0, B_LAST, 1);
 	return 0;
 }
@@ -270,10 +260,10 @@ CASE(names_by_a_tree)
 
 	inode(LARGE)[XFS_D_FORMAT] = NODES;
 	memset(in, 0, INODE - 100);
-	set(in, 2, 1);
-	set(in + 2, 2, 1);
-	set(in + 4 + (ptrdiff_t)(152 / 16 * 8), 8, B_NODE);
-	set(block(B_NODE) + 6, 2, 2);
+	put_msb(in, 2, 1);
+	put_msb(in + 2, 2, 1);
+	put_msb(in + 4 + (ptrdiff_t)(152 / 16 * 8), 8, B_NODE);
+	put_msb(block(B_NODE) + 6, 2, 2);
 	extent(block(B_NODE) + 24, 0, B_LARGE, 1);
 	extent(block(B_NODE) + 40, 1, B_LARGE_2, 1);
 	assert_true(hits(AT(B_DEEP), "/large/deep", false));

@@ -3,11 +3,8 @@
  * in a mock image of 64 KiB: damaged structures are reported, and not followed.
  */
 #include "test.h"
-
-#include <errno.h>
-#include <string.h>
-
 #include "../../src/fs/fsxfs.h"
+#include "fsimage.h"
 
 enum {
 	BLOCK = 512, BLOCKS = 64, GROUPS = 2,	/* blocks of a group */
@@ -18,9 +15,7 @@ enum {
 
 static unsigned char disk[GROUPS * BLOCKS * BLOCK];
 static unsigned char nodes[2 * XFS_LEVELS * BLOCK], buf[FS_PIECE];
-static unsigned lost;			/* a block that cannot be read */
 
-static struct fs_map map;
 static struct fs_io io;
 static struct xfs x;
 
@@ -31,25 +26,12 @@ static struct {				/* what was taken */
 static size_t n;
 
 static int
-from_memory(void *arg, uint64_t off, void *to, size_t len)
-{
-	(void)arg;
-	if (off / BLOCK <= lost && lost < (off + len + BLOCK - 1) / BLOCK)
-		return EIO;
-	memcpy(to, disk + off, len);
-	return 0;
-}
-
-static int
 set_up(void **state)
 {
-	static const struct fs_source src = { .read = from_memory,
-		.length = sizeof(disk) };
-
 	memset(disk, 0, sizeof(disk));
-	lost = UINT32_MAX;
+	image_begin("xfs", disk, sizeof(disk));
 	n = 0;
-	map = (struct fs_map){ 0 };
+	map = (struct fs_map){ .state = FS_CLEAN };
 	io = (struct fs_io){ .src = &src, .map = &map, .budget = 1 << 20 };
 	x = (struct xfs){ .io = &io, .block = BLOCK, .sector = BLOCK,
 		.inode = INODE, .block_log = 9, .ag_log = 6, .inode_log = 1,
@@ -58,23 +40,7 @@ set_up(void **state)
 	return 0;
 }
 
-static int
-tear_down(void **state)
-{
-	fs_map_free(&map);
-	return 0;
-}
-
-EACH(set_up, tear_down)
-
-static void
-put(unsigned char *p, int bytes, uint64_t v)
-{
-	while (bytes-- > 0) {
-		p[bytes] = (unsigned char)v;
-		v >>= 8;
-	}
-}
+EACH(set_up, image_end)
 
 static unsigned char *
 block(unsigned i)
@@ -107,8 +73,8 @@ took(size_t i, uint64_t from, uint64_t at, uint64_t blocks, bool leads)
 static void
 extent(unsigned char *p, uint64_t from, uint64_t number, uint64_t blocks)
 {
-	put(p, 8, from << 9 | number >> 43);
-	put(p + 8, 8, number << 21 | blocks);
+	put_msb(p, 8, from << 9 | number >> 43);
+	put_msb(p + 8, 8, number << 21 | blocks);
 }
 
 /* An inode of version 2; its extents or its tree begin at 100. */
@@ -120,7 +86,7 @@ inode(int format, unsigned extents)
 	memset(p, 0, sizeof(p));
 	p[4] = 2;
 	p[5] = (unsigned char)format;
-	put(p + 76, 4, extents);
+	put_msb(p + 76, 4, extents);
 	return p;
 }
 
@@ -172,7 +138,7 @@ CASE(knows_what_is_beside)
 
 	p[82] = 4;
 	p[83] = IN_LIST;
-	put(p + 80, 2, 1);
+	put_msb(p + 80, 2, 1);
 	extent(p + 132, 0, 33, 2);
 	assert_true(xfs_fork(&x, p, true, true, take, NULL));
 	assert_int_equal(n, 1);
@@ -189,15 +155,15 @@ CASE(knows_many)
 	p[83] = IN_LIST;
 	extent(p + 176, 5, 33, 2);
 	extent(p + 176 + 32, 6, 34, 1);
-	put(p + 120, 8, 0x10);
-	put(p + 24, 8, 1);
-	put(p + 76, 4, 1);
+	put_msb(p + 120, 8, 0x10);
+	put_msb(p + 24, 8, 1);
+	put_msb(p + 76, 4, 1);
 	assert_true(forked(p, true));
 	assert_true(xfs_fork(&x, p, true, true, take, NULL));
 	assert_int_equal(n, 2);
 	took(0, 5, 33, 2, false);
 	took(1, 6, 34, 1, false);
-	put(p + 24, 8, UINT64_MAX);
+	put_msb(p + 24, 8, UINT64_MAX);
 	assert_false(forked(p, true));
 	assert_int_equal(n, 2);
 }
@@ -209,8 +175,8 @@ tree_block(unsigned i, unsigned level, unsigned records)
 	unsigned char *p = block(i);
 
 	memcpy(p, x.v5 ? "BMA3" : "BMAP", 4);
-	put(p + 4, 2, level);
-	put(p + 6, 2, records);
+	put_msb(p + 4, 2, level);
+	put_msb(p + 6, 2, records);
 	return p + (x.v5 ? 72 : 24);
 }
 
@@ -221,10 +187,10 @@ file_tree(void)
 	unsigned char *p = inode(IN_TREE, 0), *q;
 	size_t most = ((size_t)BLOCK - (x.v5 ? 72 : 24)) / 16;
 
-	put(p + 100, 2, 2);			/* level */
-	put(p + 102, 2, 1);
-	put(p + 104 + (ptrdiff_t)(152 / 16 * 8), 8, NODE);
-	put(tree_block(NODE, 1, 1) + most * 8, 8, LEAF);
+	put_msb(p + 100, 2, 2);			/* level */
+	put_msb(p + 102, 2, 1);
+	put_msb(p + 104 + (ptrdiff_t)(152 / 16 * 8), 8, NODE);
+	put_msb(tree_block(NODE, 1, 1) + most * 8, 8, LEAF);
 	q = tree_block(LEAF, 0, 2);
 	extent(q, 0, 40, 3);
 	extent(q + 16, 3, 50, 4);
@@ -245,12 +211,12 @@ CASE(follows_a_tree)
 		took(1, 0, LEAF, 1, true);
 		took(2, 0, 40, 3, false);
 		took(3, 3, 50, 4, false);
-		lost = LEAF;		/* it need not be read */
+		image.lost = LEAF * BLOCK;	/* it need not be read */
 		assert_true(forked(p, false));
 		assert_int_equal(n, 2);
 		assert_false(forked(p, true));
 		assert_int_equal(n, 2);
-		lost = UINT32_MAX;
+		image.lost = UINT64_MAX;
 	}
 }
 
@@ -264,7 +230,7 @@ wrong_tree(unsigned char *at, int bytes, uint64_t v)
 	if (at == NULL)
 		at = p + 100;
 	memcpy(was, at, sizeof(was));
-	put(at, bytes, v);
+	put_msb(at, bytes, v);
 	assert_false(forked(p, true));
 	return n;
 }
@@ -328,8 +294,8 @@ group_block(unsigned i, unsigned level, unsigned entries)
 	unsigned char *p = block(BLOCKS + i);
 
 	memcpy(p, x.v5 ? "AB3B" : "ABTB", 4);
-	put(p + 4, 2, level);
-	put(p + 6, 2, entries);
+	put_msb(p + 4, 2, level);
+	put_msb(p + 6, 2, entries);
 	return p + (x.v5 ? 56 : 16);
 }
 
@@ -350,8 +316,8 @@ check_sum(unsigned i)
 static void
 seal(unsigned i)
 {
-	put(block(BLOCKS + i) + 16, 8, BLOCKS + i);
-	put(block(BLOCKS + i) + 48, 4, 1);
+	put_msb(block(BLOCKS + i) + 16, 8, BLOCKS + i);
+	put_msb(block(BLOCKS + i) + 48, 4, 1);
 	check_sum(i);
 }
 
@@ -369,8 +335,8 @@ group_tree(void)
 	size_t most = ((size_t)BLOCK - (x.v5 ? 56 : 16)) / 12;
 	unsigned char *p = group_block(NODE, 1, 2);
 
-	put(p + most * 8, 4, LEAF);
-	put(p + most * 8 + 4, 4, OTHER);
+	put_msb(p + most * 8, 4, LEAF);
+	put_msb(p + most * 8 + 4, 4, OTHER);
 	group_block(LEAF, 0, 3);
 	group_block(OTHER, 0, 1);
 	seal(LEAF);
@@ -398,7 +364,7 @@ CASE(walks_a_tree)
 	assert_false(walked(&of_eight, 2));
 	assert_int_equal(records, 3);
 	refused = 0;
-	lost = BLOCKS + LEAF;		/* its leaves are only noted */
+	image.lost = (BLOCKS + LEAF) * BLOCK;	/* its leaves are only noted */
 	assert_true(walked(&inner, 2));
 	assert_false(walked(&of_eight, 2));
 	assert_int_equal(records, 1);
@@ -409,7 +375,7 @@ static bool
 seen(unsigned i, unsigned at, int bytes, uint64_t v, bool sealed)
 {
 	group_tree();
-	put(block(BLOCKS + i) + at, bytes, v);
+	put_msb(block(BLOCKS + i) + at, bytes, v);
 	if (sealed)
 		check_sum(i);
 	return !walked(&of_eight, 2);
@@ -459,13 +425,13 @@ chunk(uint64_t first, unsigned holes, uint64_t unused)
 	unsigned char *p = block(BLOCKS) + 2 * (ptrdiff_t)BLOCK, *record;
 
 	memcpy(p, "XAGI", 4);
-	put(p + 20, 4, LEAF);
-	put(p + 24, 4, 1);
+	put_msb(p + 20, 4, LEAF);
+	put_msb(p + 24, 4, 1);
 	record = group_block(LEAF, 0, 1);
 	memcpy(block(BLOCKS + LEAF), "IABT", 4);
-	put(record, 4, first);
-	put(record + 4, 2, holes);
-	put(record + 8, 8, unused);
+	put_msb(record, 4, first);
+	put_msb(record + 4, 2, holes);
+	put_msb(record + 8, 8, unused);
 	return p;
 }
 
@@ -498,12 +464,12 @@ CASE(visits_inodes)
 	assert_false(each());
 	p = chunk(60, 0, 0);
 	memcpy(block(BLOCKS + LEAF) + 16 + 16, block(BLOCKS + LEAF) + 16, 16);
-	put(block(BLOCKS + LEAF) + 6, 2, 2);	/* the same once more */
+	put_msb(block(BLOCKS + LEAF) + 6, 2, 2);	/* the same once more */
 	assert_false(each());
 	assert_int_equal(n, 64);
 	p[0] = 'Y';
 	assert_false(each());
-	lost = BLOCKS + 2;
+	image.lost = (BLOCKS + 2) * BLOCK;
 	assert_false(each());
 }
 
@@ -518,12 +484,12 @@ CASE(notes_metadata)
 	memcpy(block(BLOCKS + 30) + INODE, inode(IN_LIST, 1), INODE);
 	memcpy(block(BLOCKS + 30) + INODE, "IN\x40", 3);
 	extent(block(BLOCKS + 30) + INODE + 100, 0, 8, 2);
-	put(p + 328, 4, NODE);			/* the tree of chunks with room */
-	put(p + 332, 4, 2);
+	put_msb(p + 328, 4, NODE);			/* the tree of chunks with room */
+	put_msb(p + 332, 4, 2);
 	root = group_block(NODE, 1, 2);
 	memcpy(block(BLOCKS + NODE), "FIBT", 4);
-	put(root + (ptrdiff_t)62 * 4, 4, LEAF);
-	put(root + (ptrdiff_t)62 * 4 + 4, 4, OTHER);
+	put_msb(root + (ptrdiff_t)62 * 4, 4, LEAF);
+	put_msb(root + (ptrdiff_t)62 * 4 + 4, 4, OTHER);
 	xfs_inodes(&x, 1);
 	fs_settle(&io);
 	assert_int_equal(map.meta.n, 4);
@@ -549,15 +515,15 @@ make_super(void)
 	unsigned char *s = disk;
 
 	memcpy(s, "XFSB", 4);
-	put(s + 4, 4, BLOCK);
-	put(s + 8, 8, (uint64_t)GROUPS * BLOCKS);
-	put(s + 48, 8, LOG);
-	put(s + 84, 4, BLOCKS);
-	put(s + 88, 4, GROUPS);
-	put(s + 96, 4, LOG_BLOCKS);
-	put(s + 100, 2, 4);			/* version */
-	put(s + 102, 2, BLOCK);
-	put(s + 104, 2, INODE);
+	put_msb(s + 4, 4, BLOCK);
+	put_msb(s + 8, 8, (uint64_t)GROUPS * BLOCKS);
+	put_msb(s + 48, 8, LOG);
+	put_msb(s + 84, 4, BLOCKS);
+	put_msb(s + 88, 4, GROUPS);
+	put_msb(s + 96, 4, LOG_BLOCKS);
+	put_msb(s + 100, 2, 4);			/* version */
+	put_msb(s + 102, 2, BLOCK);
+	put_msb(s + 104, 2, INODE);
 	s[120] = 9;
 	s[123] = 1;
 	s[124] = 6;
@@ -569,11 +535,11 @@ make_log(void)
 {
 	unsigned char *p = block(LOG);
 
-	put(p, 4, 0xfeedbabe);
-	put(p + 4, 4, 1);			/* cycle */
-	put(p + 12, 4, BLOCK);
-	put(p + 40, 4, 1);
-	put(block(LOG + 1), 4, 1);
+	put_msb(p, 4, 0xfeedbabe);
+	put_msb(p + 4, 4, 1);			/* cycle */
+	put_msb(p + 12, 4, BLOCK);
+	put_msb(p + 40, 4, 1);
+	put_msb(block(LOG + 1), 4, 1);
 	block(LOG + 1)[9] = 0x20;
 }
 
@@ -584,36 +550,36 @@ make_group(unsigned ag)
 	unsigned char *f = block(ag * BLOCKS + 1), *p;
 
 	memcpy(f, "XAGF", 4);
-	put(f + 4, 4, 1);
-	put(f + 8, 4, ag);
-	put(f + 12, 4, BLOCKS);
-	put(f + 16, 4, FREE_ROOT);
-	put(f + 28, 4, 1);
-	put(f + 52, 4, 4);
+	put_msb(f + 4, 4, 1);
+	put_msb(f + 8, 4, ag);
+	put_msb(f + 12, 4, BLOCKS);
+	put_msb(f + 16, 4, FREE_ROOT);
+	put_msb(f + 28, 4, 1);
+	put_msb(f + 52, 4, 4);
 	p = block(ag * BLOCKS + FREE_ROOT);
 	memcpy(p, "ABTB", 4);
-	put(p + 6, 2, 2);
-	put(p + 16, 4, FIRST_FREE);
-	put(p + 20, 4, 3);
-	put(p + 24, 4, FIRST_FREE + 5);
-	put(p + 28, 4, 1);
+	put_msb(p + 6, 2, 2);
+	put_msb(p + 16, 4, FIRST_FREE);
+	put_msb(p + 20, 4, 3);
+	put_msb(p + 24, 4, FIRST_FREE + 5);
+	put_msb(p + 28, 4, 1);
 }
 
 /* What is read of it when this number is another. */
 static bool
 read_with(unsigned char *at, int bytes, uint64_t v, unsigned how)
 {
-	unsigned old = lost;
+	uint64_t old = image.lost;
 
 	fs_map_free(&map);
 	set_up(NULL);
-	lost = old;
+	image.lost = old;
 	io.how = how;
 	make_super();
 	make_log();
 	make_group(0);
 	make_group(1);
-	put(at, bytes, v);
+	put_msb(at, bytes, v);
 	if (!fs_read_xfs(&io))
 		return false;
 	fs_settle(&io);
@@ -670,7 +636,7 @@ CASE(knows_a_superblock)
 		    FS_ORDER))
 			fail_msg("%llu at %d", (unsigned long long)wrong[i].v,
 			    wrong[i].at);
-	lost = 0;
+	image.lost = 0;
 	assert_false(read_with(disk, 1, 'X', 0));
 }
 
@@ -687,42 +653,32 @@ CASE(doubts_it)
 	assert_true(reads(block(LOG) + 12, 4, 0, FS_DIRTY, "", 0));
 	assert_true(reads(block(LOG) + 40, 4, 2, FS_DIRTY, "", 0));
 	assert_true(reads(block(LOG), 4, 0, FS_DIRTY, "", 0));
-	lost = LOG;
+	image.lost = LOG * BLOCK;
 	assert_true(reads(disk, 1, 'X', FS_DAMAGED, "log cannot be read", 0));
-	lost = LOG + 2;				/* while its end is searched */
+	image.lost = (LOG + 2) * BLOCK;		/* while its end is searched */
 	assert_true(reads(disk, 1, 'X', FS_DAMAGED, "log cannot be read", 0));
 }
 
 static unsigned char large[1024 * BLOCK];
 
-static int
-from_large(void *arg, uint64_t off, void *to, size_t len)
-{
-	(void)arg;
-	memcpy(to, large + off, len);
-	return 0;
-}
-
 /* Its last record has 256 blocks: those before the end do not tell. */
 CASE(looks_far_back_in_a_log)
 {
-	static const struct fs_source src = { .read = from_large,
-		.length = sizeof(large) };
 	unsigned char *p = large + (size_t)100 * BLOCK;
 	unsigned i;
 
-	io.src = &src;
+	image_begin("xfs", large, sizeof(large));
 	x.log = 100;
 	x.log_blocks = 512;
 	x.ag_log = 10;
 	x.blocks = x.ag_blocks = 1024;
 	x.ags = 1;
-	put(p, 4, 0xfeedbabe);
-	put(p + 4, 4, 1);
-	put(p + 12, 4, UINT64_C(255) * BLOCK);
-	put(p + 40, 4, 1);
+	put_msb(p, 4, 0xfeedbabe);
+	put_msb(p + 4, 4, 1);
+	put_msb(p + 12, 4, UINT64_C(255) * BLOCK);
+	put_msb(p + 40, 4, 1);
 	for (i = 1; i < 256; i++)
-		put(p + (size_t)i * BLOCK, 4, 1);
+		put_msb(p + (size_t)i * BLOCK, 4, 1);
 	p[BLOCK + 9] = 0x20;
 	map.state = FS_CLEAN;
 	xfs_judge_log(&x);
@@ -735,17 +691,14 @@ CASE(looks_far_back_in_a_log)
 /* One of four groups ends where its backup begins. */
 CASE(finds_a_backup)
 {
-	static const struct fs_source src = { .read = from_large,
-		.length = sizeof(large) };
-
 	make_super();
-	put(disk + 8, 8, 1024);
-	put(disk + 84, 4, 256);
-	put(disk + 88, 4, 4);
+	put_msb(disk + 8, 8, 1024);
+	put_msb(disk + 84, 4, 256);
+	put_msb(disk + 88, 4, 4);
 	disk[124] = 8;
 	memset(large, 0, sizeof(large));
 	memcpy(large + sizeof(large) / 4, disk, BLOCK);
-	io.src = &src;
+	image_begin("xfs", large, sizeof(large));
 	assert_false(fs_read_xfs(&io));
 	io.how = FS_ORDER;
 	assert_true(fs_read_xfs(&io));
@@ -764,8 +717,8 @@ CASE(needs_features)
 		set_up(NULL);
 		make_super();
 		make_log();
-		put(disk + 100, 2, 5);
-		put(disk + need[i].at, 4, need[i].v);
+		put_msb(disk + 100, 2, 5);
+		put_msb(disk + need[i].at, 4, need[i].v);
 		assert_true(fs_read_xfs(&io));
 		assert_non_null(strstr(map.reason, need[i].why));
 		assert_int_not_equal(map.state, FS_CLEAN);
@@ -774,8 +727,8 @@ CASE(needs_features)
 	/* longer than what it lies in */
 	set_up(NULL);
 	make_super();
-	put(disk + 8, 8, (uint64_t)3 * BLOCKS);
-	put(disk + 88, 4, 3);
+	put_msb(disk + 8, 8, (uint64_t)3 * BLOCKS);
+	put_msb(disk + 88, 4, 3);
 	assert_true(fs_read_xfs(&io));
 	assert_non_null(strstr(map.reason, "longer"));
 }
@@ -799,7 +752,7 @@ CASE(doubts_a_group)
 	for (i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
 		assert_true(reads(block(FREE_ROOT) + runs[i].at,
 		    runs[i].bytes, runs[i].v, FS_DAMAGED, why, 4));
-	lost = BLOCKS + 1;
+	image.lost = (BLOCKS + 1) * BLOCK;
 	assert_true(reads(disk, 1, 'X', FS_DAMAGED, why, 4));
 }
 
@@ -816,7 +769,7 @@ CASE(contradicts_itself)
 	/* the tree by size, of two levels, whose root is free */
 	assert_true(read_with(block(1) + 20, 4, FIRST_FREE, FS_META));
 	assert_int_equal(map.state, FS_CLEAN);
-	put(block(1) + 32, 4, 2);
+	put_msb(block(1) + 32, 4, 2);
 	io.budget = 1 << 20;
 	assert_true(fs_read_xfs(&io));
 	assert_non_null(strstr(map.reason, "its own structures free"));

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "scsi/scsi.h"
+#include "../tools/big_endian.h"
 
 enum { LIMITS = 0xb0, PROVISIONING = 0xb2, NO_LUN = 0x60, MOST = 8 };
 
@@ -23,15 +24,6 @@ static struct {
 	unsigned n;				/* descriptors in it */
 	int	 err;		/* of all commands */
 } disk;
-
-static void
-put(unsigned char *to, uint64_t n, int bytes)
-{
-	while (bytes-- > 0) {
-		to[bytes] = (unsigned char)n;
-		n >>= 8;
-	}
-}
 
 static size_t
 answer(const unsigned char *cdb, unsigned char *a)
@@ -54,17 +46,17 @@ answer(const unsigned char *cdb, unsigned char *a)
 		}
 		return 0;
 	case 0x25:
-		put(a, disk.last < UINT32_MAX ? disk.last : UINT32_MAX, 4);
-		put(a + 4, disk.block, 4);
+		put_big(a, disk.last < UINT32_MAX ? disk.last : UINT32_MAX, 4);
+		put_big(a + 4, disk.block, 4);
 		return 8;
 	case 0x9e:
 		if (cdb[1] == 0x10) {
-			put(a, disk.last, 8);
-			put(a + 8, disk.block, 4);
+			put_big(a, disk.last, 8);
+			put_big(a + 8, disk.block, 4);
 			return 32;
 		}
 		memcpy(a, disk.status, sizeof(disk.status));
-		put(a, 4 + 16 * disk.n, 4);
+		put_big(a, 4 + 16 * disk.n, 4);
 		return 8 + 16 * (size_t)disk.n;
 	}
 	return 0;
@@ -101,11 +93,11 @@ set_up(void **state)
 	disk.block = 512;
 	disk.limits[1] = LIMITS;
 	disk.limits_len = 64;
-	put(disk.limits + 2, 60, 2);
-	put(disk.limits + 8, 128, 4);
-	put(disk.limits + 36, 4096, 8);
+	put_big(disk.limits + 2, 60, 2);
+	put_big(disk.limits + 8, 128, 4);
+	put_big(disk.limits + 36, 4096, 8);
 	disk.provisioning[1] = PROVISIONING;
-	put(disk.provisioning + 2, 4, 2);
+	put_big(disk.provisioning + 2, 4, 2);
 	disk.provisioning[5] = 0x40 | 0x04;
 	disk.provisioning_len = 8;
 	f.status = 0;
@@ -166,7 +158,7 @@ CASE(takes_pages_as_far_as_they_go)
 	asked();
 	assert_int_equal(d.most, 0);
 	disk.limits_len = 64;
-	put(disk.limits + 36, UINT64_MAX, 8);
+	put_big(disk.limits + 36, UINT64_MAX, 8);
 	asked();
 	assert_int_equal(d.same_most, UINT32_MAX);
 	disk.limits[1] = 0;		/* another page than was asked for */
@@ -239,8 +231,8 @@ state_of(uint64_t lba, uint32_t n, unsigned char status)
 {
 	unsigned char *to = disk.status + 8 + 16 * (size_t)disk.n++;
 
-	put(to, lba, 8);
-	put(to + 8, n, 4);
+	put_big(to, lba, 8);
+	put_big(to + 8, n, 4);
 	to[12] = status;
 }
 

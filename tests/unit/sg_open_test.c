@@ -16,6 +16,7 @@
 #include "disk/disk.h"
 #include "scsi/scsi.h"
 #include "kernel.h"
+#include "../tools/big_endian.h"
 #define POOR_OF_ALL
 #include "poor.h"
 
@@ -56,36 +57,17 @@ static struct fault f;
 
 /* ------------------------------------------------------------ the disk */
 
-static uint64_t
-number(const unsigned char *b, int n)
-{
-	uint64_t v = 0;
-
-	while (n-- > 0)
-		v = v << 8 | *b++;
-	return v;
-}
-
-static void
-put(unsigned char *to, uint64_t n, int bytes)
-{
-	while (bytes-- > 0) {
-		to[bytes] = (unsigned char)n;
-		n >>= 8;
-	}
-}
-
 static void
 page(unsigned char *a, unsigned which)
 {
 	if (which == 0xb0 && disk.limits) {
 		a[1] = 0xb0;
-		put(a + 2, 60, 2);
-		put(a + 8, MOST, 4);
-		put(a + 36, 32, 8);
+		put_big(a + 2, 60, 2);
+		put_big(a + 8, MOST, 4);
+		put_big(a + 36, 32, 8);
 	} else if (which == 0xb2) {
 		a[1] = 0xb2;
-		put(a + 2, 4, 2);
+		put_big(a + 2, 4, 2);
 		a[5] = disk.provisioning;
 	}
 }
@@ -121,7 +103,7 @@ move(struct sg_io_hdr *h, uint64_t lba, uint64_t n, bool write)
 			h->sbp[0] = 0x70;
 			h->sbp[2] = (unsigned char)(disk.sense >> 16);
 			h->sbp[7] = 10;
-			put(h->sbp + 12, disk.sense, 2);
+			put_big(h->sbp + 12, disk.sense, 2);
 			h->sb_len_wr = 18;
 		}
 		disk.times--;
@@ -176,20 +158,20 @@ run(struct sg_io_hdr *h)
 		inquire(h);
 		break;
 	case 0x25:
-		put(a, BLOCKS - 1, 4);
-		put(a + 4, BLOCK, 4);
+		put_big(a, BLOCKS - 1, 4);
+		put_big(a + 4, BLOCK, 4);
 		break;
 	case 0x08:
-		move(h, number(c + 1, 3), c[4], false);
+		move(h, get_big(c + 1, 3), c[4], false);
 		break;
 	case 0x28:
 	case 0x2a:
-		move(h, number(c + 2, 4), number(c + 7, 2), c[0] == 0x2a);
+		move(h, get_big(c + 2, 4), get_big(c + 7, 2), c[0] == 0x2a);
 		break;
 	case 0x9e:				/* GET LBA STATUS */
-		put(a, 20, 4);
-		put(a + 8, number(c + 2, 8), 8);
-		put(a + 16, 8, 4);
+		put_big(a, 20, 4);
+		put_big(a + 8, get_big(c + 2, 8), 8);
+		put_big(a + 16, 8, 4);
 		h->resid = (int)h->dxfer_len - 24;
 		break;
 	case 0x85:

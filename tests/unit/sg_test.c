@@ -11,6 +11,7 @@
 #include "../../src/scsi/sg.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "../tools/big_endian.h"
 
 #define BLOCK	((size_t)512)
 
@@ -32,15 +33,6 @@ static struct endpoint end;
 static struct lane lane;
 static struct io io;
 static unsigned char buf[2 * BYTES] __attribute__((aligned(4096)));
-
-static void
-put(unsigned char *to, uint64_t n, int bytes)
-{
-	while (bytes-- > 0) {
-		to[bytes] = (unsigned char)n;
-		n >>= 8;
-	}
-}
 
 static const unsigned char unknown[18] = { 0x70, 0, 0x05, [7] = 10,
 	[12] = 0x20 };
@@ -64,8 +56,8 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 	if (c->cdb != NULL) {		/* GET LBA STATUS */
 		assert_int_equal(c->cdb[0], 0x9e);
 		memset(out, 0, n * (size_t)c->block);
-		put(out, 4 + 16, 4);
-		put(out + 8 + 8, disk.mapped, 4);
+		put_big(out, 4 + 16, 4);
+		put_big(out + 8 + 8, disk.mapped, 4);
 		a->residual = (int64_t)(n * (size_t)c->block - 24);
 		return 0;
 	}

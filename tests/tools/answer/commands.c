@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "answer.h"
+#include "../big_endian.h"
 
 enum { CHECK_CONDITION = 2 };
 
@@ -22,25 +23,6 @@ struct command {
 
 /* Held while a command is answered, if one may change the medium. */
 static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
-
-static uint64_t
-get(const unsigned char *p, unsigned n)
-{
-	uint64_t v = 0;
-
-	while (n-- > 0)
-		v = v << 8 | *p++;
-	return v;
-}
-
-static void
-put(unsigned char *p, uint64_t v, unsigned n)
-{
-	while (n-- > 0) {
-		p[n] = (unsigned char)v;
-		v >>= 8;
-	}
-}
 
 static struct command
 decode(const unsigned char *c)
@@ -63,21 +45,21 @@ decode(const unsigned char *c)
 	case 0x08:
 	case 0x0a:
 		return (struct command){ c[0] == 0x08 ? READ : WRITE,
-			get(c + 1, 3) & 0x1fffff, c[4] == 0 ? 256 : c[4] };
+			get_big(c + 1, 3) & 0x1fffff, c[4] == 0 ? 256 : c[4] };
 	case 0x28:
 	case 0x2a:
 		return (struct command){ c[0] == 0x28 ? READ : WRITE,
-			get(c + 2, 4), (uint32_t)get(c + 7, 2) };
+			get_big(c + 2, 4), (uint32_t)get_big(c + 7, 2) };
 	case 0xa8:
 	case 0xaa:
 		return (struct command){ c[0] == 0xa8 ? READ : WRITE,
-			get(c + 2, 4), (uint32_t)get(c + 6, 4) };
+			get_big(c + 2, 4), (uint32_t)get_big(c + 6, 4) };
 	case 0x88:
 	case 0x8a:
 	case 0x93:
 		return (struct command){ c[0] == 0x88 ? READ :
 		    c[0] == 0x8a ? WRITE : SAME,
-			get(c + 2, 8), (uint32_t)get(c + 10, 4) };
+			get_big(c + 2, 8), (uint32_t)get_big(c + 10, 4) };
 	default:
 		return (struct command){ OTHER, 0, 0 };
 	}
@@ -128,13 +110,13 @@ put_sense(struct sg_io_hdr *h, const struct rule *r)
 			s[8] = 0x00;
 			s[9] = 10;
 			s[10] = 0x80;
-			put(s + 12, r->info, 8);
+			put_big(s + 12, r->info, 8);
 		}
 	} else {
 		s[0] = (unsigned char)((r->deferred ? 0x71 : 0x70) |
 		    (r->has_info ? 0x80 : 0));
 		s[2] = (unsigned char)(r->key | (r->ili ? 0x20 : 0));
-		put(s + 3, r->info, 4);
+		put_big(s + 3, r->info, 4);
 		s[7] = 10;
 		s[12] = (unsigned char)r->asc;
 		s[13] = (unsigned char)r->ascq;
@@ -188,8 +170,8 @@ inquiry(const struct disk *d, struct sg_io_hdr *h)
 		break;
 	case 0xb0:
 		len = 64;
-		put(a + 8, d->most, 4);
-		put(a + 36, d->same, 8);
+		put_big(a + 8, d->most, 4);
+		put_big(a + 36, d->same, 8);
 		break;
 	case 0xb2:
 		len = 8;
@@ -210,10 +192,10 @@ capacity(const struct disk *d, struct sg_io_hdr *h, bool large)
 	uint64_t last = d->blocks - 1;
 
 	if (large)
-		put(a, last, 8);
+		put_big(a, last, 8);
 	else
-		put(a, last < UINT32_MAX ? last : UINT32_MAX, 4);
-	put(a + (large ? 8 : 4), d->says, 4);
+		put_big(a, last < UINT32_MAX ? last : UINT32_MAX, 4);
+	put_big(a + (large ? 8 : 4), d->says, 4);
 	give(h, a, large ? sizeof(a) : 8);
 }
 
@@ -259,14 +241,14 @@ static void
 mapped(const struct disk *d, struct sg_io_hdr *h)
 {
 	unsigned char a[24] = { [3] = sizeof(a) - 4 };
-	uint64_t lba = get(h->cmdp + 2, 8), left = d->blocks - lba;
+	uint64_t lba = get_big(h->cmdp + 2, 8), left = d->blocks - lba;
 
 	if (d->thin == 0 || lba >= d->blocks) {
 		refuse(h, 5, d->thin == 0 ? 0x20 : 0x21);
 		return;
 	}
-	put(a + 8, lba, 8);
-	put(a + 16, left < 128 ? left : 128, 4);
+	put_big(a + 8, lba, 8);
+	put_big(a + 16, left < 128 ? left : 128, 4);
 	give(h, a, sizeof(a));
 }
 
