@@ -10,73 +10,26 @@
 #include <linux/major.h>
 #include <sys/socket.h>
 
-#include "end/backend.h"
-#include "base/status.h"
 #include "disk/disk.h"
-#include "kernel.h"
+#include "opened.h"
 
 #define SDA	makedev(8, 0)
 
-static char name[] = "/tmp/pardd-end.XXXXXX", other[] = "/tmp/pardd-end.XXXXXX";
-static struct opts o;
-static struct endpoint end;
-static struct fault f;
-
-static int
-make(char *file)
-{
-	int fd;
-
-	stpcpy(strrchr(file, '.'), ".XXXXXX");
-	fd = mkstemp(file);
-	return fd < 0 || write(fd, "contents", 8) != 8 || close(fd) != 0;
-}
+static char other[] = "/tmp/pardd-end.XXXXXX";
 
 static int
 set_up(void **state)
 {
-	memset(&kernel, 0, sizeof(kernel));
-	o = (struct opts){ .input = name, .output = name, .timeout = -1 };
-	f = (struct fault){ 0 };
-	return make(name) || make(other);
+	return named_begin("contents", 8) || make_file(other, "contents", 8);
 }
 
 static int
 tear_down(void **state)
 {
-	end_sysfs();
-	unlink(name);
-	return unlink(other);
+	return unlink(other) || named_end(state);
 }
 
 EACH(set_up, tear_down)
-
-static void
-opened(enum role role, unsigned flags)
-{
-	o.iflag = o.oflag = flags;
-	if (endpoint_open(&end, role, &o, false, &f) != 0)
-		fail_msg("not opened: %s", f.text);
-}
-
-static void
-closed(void)
-{
-	assert_int_equal(endpoint_close(&end), 0);
-}
-
-static void
-is_refused(enum role role, unsigned flags, int status, const char *says)
-{
-	unsigned were = count_open();
-
-	o.iflag = o.oflag = flags;
-	f = (struct fault){ 0 };
-	assert_int_equal(endpoint_open(&end, role, &o, false, &f), -1);
-	if (f.status != status || strstr(f.text, says) == NULL)
-		fail_msg("%d: %s", f.status, f.text);
-	assert_int_equal(count_open(), were);
-}
 
 /* --------------------------------------------------------------- choosing */
 

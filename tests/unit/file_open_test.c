@@ -13,9 +13,8 @@
 
 #include "../../src/file/file.h"
 #include "base/clock.h"
-#include "base/status.h"
 #include "disk/disk.h"
-#include "kernel.h"
+#include "opened.h"
 #include "poor.h"
 
 #ifndef BLKGETDISKSEQ
@@ -39,13 +38,9 @@ static struct {
 					 * sense, -0xKAABB */
 } disk;
 
-static char name[] = "/tmp/pardd-open.XXXXXX";
 static unsigned char buf[8 * MIB] __attribute__((aligned(4096)));
-static struct opts o;
-static struct endpoint end, back;
-static struct lane lane;
+static struct endpoint back;
 static struct io io;
-static struct fault f;
 
 static int
 command(struct sg_io_hdr *h)
@@ -100,32 +95,20 @@ answer(int fd, unsigned long request, void *arg)
 static int
 set_up(void **state)
 {
-	int fd;
-
-	memset(&kernel, 0, sizeof(kernel));
+	memset(buf, 'x', ALL);
+	if (named_begin(buf, ALL) != 0)
+		return -1;
+	o.sync = 1;
 	disk.block = BLOCK;
 	disk.bytes = ALL;
 	disk.medium = 7;
 	disk.optimal = 0;
 	disk.read_only = disk.zeroout = disk.sg = 0;
 	kernel.answer = answer;
-	stpcpy(strrchr(name, '.'), ".XXXXXX");
-	fd = mkstemp(name);
-	memset(buf, 'x', ALL);
-	o = (struct opts){ .input = name, .output = name, .timeout = -1,
-		.sync = 1 };
-	f = (struct fault){ 0 };
-	return fd < 0 || write(fd, buf, ALL) != (ssize_t)ALL || close(fd) != 0;
+	return 0;
 }
 
-static int
-tear_down(void **state)
-{
-	end_sysfs();
-	return unlink(name);
-}
-
-EACH(set_up, tear_down)
+EACH(set_up, named_end)
 
 static void
 be_device(void)
@@ -134,30 +117,10 @@ be_device(void)
 }
 
 static void
-opened(enum role role, unsigned flags)
-{
-	o.iflag = o.oflag = flags;
-	if (endpoint_open(&end, role, &o, false, &f) != 0)
-		fail_msg("not opened: %s", f.text);
-}
-
-static void
-closed(void)
-{
-	assert_int_equal(endpoint_close(&end), 0);
-}
-
-static void
 transfer(enum op op, uint64_t off, size_t len)
 {
 	io = (struct io){ .op = op, .buf = buf, .off = off, .len = len };
 	lane_transfer(&lane, &io);
-}
-
-static void
-attached(void)
-{
-	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
 }
 
 /* ------------------------------------------------------------- being opened */
@@ -197,8 +160,8 @@ CASE(says_what_the_kernel_refuses)
 {
 	static const struct refusal all[] = {
 		{ false, false, SOURCE, 0, "open", 0, EACCES, "denied" },
-		{ false, false, SOURCE, 0, "fstat", 0, EIO, "open." },
-		{ false, false, SOURCE, 0, "fstatfs", 0, EIO, "open." },
+		{ false, false, SOURCE, 0, "fstat", 0, EIO, "end." },
+		{ false, false, SOURCE, 0, "fstatfs", 0, EIO, "end." },
 		{ false, false, SOURCE, FLAG_FLOCK, "flock", 0, EAGAIN,
 		    "flock" },
 		{ false, false, TARGET, FLAG_FLOCK, "flock", 0, EAGAIN,
@@ -210,7 +173,7 @@ CASE(says_what_the_kernel_refuses)
 		{ true, false, SOURCE, 0, "ioctl", BLKSSZGET, EIO, "size" },
 		{ true, false, SOURCE, 0, "ioctl", BLKGETSIZE64, EIO,
 		    "size" },
-		{ false, true, TARGET, 0, "faccessat", 0, EROFS, "open." },
+		{ false, true, TARGET, 0, "faccessat", 0, EROFS, "end." },
 	};
 	size_t i;
 

@@ -12,10 +12,9 @@
 #include <scsi/sg.h>
 
 #include "../../src/scsi/sg.h"
-#include "base/status.h"
 #include "disk/disk.h"
 #include "scsi/scsi.h"
-#include "kernel.h"
+#include "opened.h"
 #include "../tools/big_endian.h"
 #define POOR_OF_ALL
 #include "poor.h"
@@ -47,13 +46,9 @@ static struct {
 	bool	 no_regs;
 } disk;
 
-static char name[] = "/tmp/pardd-sg.XXXXXX";
 static unsigned char buf[BYTES] __attribute__((aligned(4096)));
-static struct opts o;
-static struct endpoint end, back;
-static struct lane lane;
+static struct endpoint back;
 static struct io io, ios[SCSI_FLIGHTS + 1];
-static struct fault f;
 
 /* ------------------------------------------------------------ the disk */
 
@@ -244,75 +239,23 @@ static int
 set_up(void **state)
 {
 	size_t i;
-	int fd;
 
-	memset(&kernel, 0, sizeof(kernel));
 	memset(&disk, 0, sizeof(disk));
 	for (i = 0; i < BYTES; i++)
 		disk.bytes[i] = (unsigned char)(i * 7 + i / BLOCK);
 	disk.node_bytes = BYTES;
 	disk.limits = true;
+	if (named_begin(disk.bytes, RESERVED) != 0)
+		return -1;
+	o.cdbsz = 10;
 	kernel.answer = answer;
 	kernel.takes = takes;
 	kernel.gives = gives;
-	stpcpy(strrchr(name, '.'), ".XXXXXX");
-	fd = mkstemp(name);
-	o = (struct opts){ .input = name, .output = name, .timeout = -1,
-		.cdbsz = 10 };
-	f = (struct fault){ 0 };
-	if (fd < 0 || ftruncate(fd, RESERVED) != 0 || close(fd) != 0)
-		return -1;
 	make_node(name, S_IFCHR, SG0);
 	return 0;
 }
 
-static int
-tear_down(void **state)
-{
-	end_sysfs();
-	return unlink(name);
-}
-
-EACH(set_up, tear_down)
-
-static int
-open_end(enum role role, unsigned flags)
-{
-	o.iflag = o.oflag = flags;
-	f = (struct fault){ 0 };
-	return endpoint_open(&end, role, &o, false, &f);
-}
-
-static void
-opened(enum role role, unsigned flags)
-{
-	if (open_end(role, flags) != 0)
-		fail_msg("not opened: %s", f.text);
-}
-
-static void
-attached(void)
-{
-	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
-}
-
-static void
-closed(void)
-{
-	assert_int_equal(endpoint_close(&end), 0);
-}
-
-static void
-is_refused(enum role role, unsigned flags, int status, const char *says)
-{
-	unsigned were = count_open();
-
-	assert_int_equal(open_end(role, flags), -1);
-	if (f.status != status || strstr(f.text, says) == NULL)
-		fail_msg("%d: %s", f.status, f.text);
-	assert_int_equal(count_open(), were);
-	deny_nothing();
-}
+EACH(set_up, named_end)
 
 CASE(says_why_it_is_not_opened)
 {

@@ -4,62 +4,48 @@
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include "test.h"
-#include "end/backend.h"
 #include "base/clock.h"
-#include "base/status.h"
-#include "kernel.h"
+#include "opened.h"
 #include "poor.h"
 
 enum { LEN = 8192 };
 
-static char name[] = "/tmp/pardd-stream.XXXXXX";
 static unsigned char buf[LEN];
-static struct opts o;
-static struct endpoint end;
-static struct lane lane;
 static struct io io;
-static struct fault f;
 static int halt[2], far;		/* the other end of a FIFO */
 
 static int
 set_up(void **state)
 {
-	memset(&kernel, 0, sizeof(kernel));
-	stpcpy(strrchr(name, '.'), ".XXXXXX");
-	o = (struct opts){ .input = name, .output = name, .timeout = -1 };
-	f = (struct fault){ 0 };
 	far = -1;
 	memset(buf, 'x', sizeof(buf));
-	return close(mkstemp(name)) != 0 || pipe(halt) != 0;
+	return named_begin(NULL, 0) != 0 || pipe(halt) != 0;
 }
 
 static int
 tear_down(void **state)
 {
-	memset(&kernel, 0, sizeof(kernel));
 	if (far >= 0)
 		close(far);
 	close(halt[0]);
 	close(halt[1]);
-	return unlink(name);
+	return named_end(state);
 }
 
 EACH(set_up, tear_down)
 
 static void
-opened(enum role role, unsigned flags)
+ready(enum role role, unsigned flags)
 {
-	o.iflag = o.oflag = flags;
-	if (endpoint_open(&end, role, &o, false, &f) != 0)
-		fail_msg("not opened: %s", f.text);
+	opened(role, flags);
 	assert_int_equal(lane_attach(&lane, &end, 0, halt[0]), 0);
 }
 
 static void
-closed(void)
+over(void)
 {
 	assert_int_equal(lane_detach(&lane), 0);
-	assert_int_equal(endpoint_close(&end), 0);
+	closed();
 }
 
 /* The end is a FIFO, of which the other end is "far". */
@@ -70,7 +56,7 @@ open_fifo(enum role role)
 	assert_int_equal(mkfifo(name, 0600), 0);
 	far = open(name, O_RDWR | O_NONBLOCK);
 	assert_true(far >= 0);
-	opened(role, 0);
+	ready(role, 0);
 	assert_true(end.is.streamed);
 	assert_false(end.is.seekable);
 }
@@ -192,7 +178,7 @@ CASE(reads_on_after_an_interruption)
 	assert_int_equal(io.err, ECANCELED);
 	transfer(OP_ZERO, 6, 6);
 	assert_int_equal(io.err, EOPNOTSUPP);
-	closed();
+	over();
 }
 
 /* What was not taken of a packet is there at the next read. */
@@ -215,7 +201,7 @@ CASE(takes_a_packet_in_parts)
 	far = -1;
 	transfer(OP_READ, 20, 4);		/* it ends before */
 	assert_int_equal(io.err, ESPIPE);
-	closed();
+	over();
 }
 
 CASE(goes_where_it_is_to_read)
@@ -225,7 +211,7 @@ CASE(goes_where_it_is_to_read)
 	assert_int_equal(write(fd, "0123456789", 10), 10);
 	close(fd);
 	kernel.fs = 0x9fa0;			/* as in /proc */
-	opened(SOURCE, 0);
+	ready(SOURCE, 0);
 	transfer(OP_READ, 4, 2);
 	assert_int_equal(io.err, 0);
 	assert_memory_equal(buf, "45", 2);
@@ -239,7 +225,7 @@ CASE(goes_where_it_is_to_read)
 	deny("read", 0, 0, EIO);
 	transfer(OP_READ, 200, 2);
 	assert_int_equal(io.err, EIO);
-	closed();
+	over();
 }
 
 /* ----------------------------------------------------------------- writing */
@@ -257,7 +243,7 @@ appends(uint64_t off, int err)
 static void
 open_to_append(void)
 {
-	opened(TARGET, FLAG_APPEND);
+	ready(TARGET, FLAG_APPEND);
 	assert_int_equal(endpoint_prepare(&end, 0600, -1, &f), 0);
 }
 
@@ -278,7 +264,7 @@ CASE(writes_on_after_an_interruption)
 	deny("write", 0, 0, ENOSPC);
 	appends(4, ENOSPC);
 	appends(4, 0);
-	closed();
+	over();
 }
 
 CASE(sees_that_others_write_there_too)
@@ -294,7 +280,7 @@ CASE(sees_that_others_write_there_too)
 	assert_int_equal(ftruncate(fd, 2), 0);
 	appends(14, EIO);
 	assert_non_null(strstr(io.why, "truncated at byte 2"));
-	closed();
+	over();
 	/* between its looking and its writing */
 	open_to_append();
 	appends(2, 0);
@@ -302,7 +288,7 @@ CASE(sees_that_others_write_there_too)
 	assert_int_equal(ftruncate(fd, 1), 0);
 	appends(6, EIO);
 	assert_non_null(strstr(io.why, "truncated at byte 1"));
-	closed();
+	over();
 	close(fd);
 }
 
@@ -315,7 +301,7 @@ CASE(does_not_ask_where_that_is_not_known)
 	appends(4, 0);
 	deny("fstat", 0, 0, EIO);
 	appends(8, 0);
-	closed();
+	over();
 }
 
 /* ------------------------------------------------------------- at the end */
