@@ -10,12 +10,12 @@ only plain asan		# one thread looks, when all others have ended
 schema=$top/tests/tools/schema.jq
 mib=1048576
 
-# letters WORD BYTES: the word over and over, a block of 4096 like the other
+# letters WORD BYTES: the word over and over, so that all blocks of 4096 are alike
 letters()
 {
 	awk -v w="$1" -v n="$2" 'BEGIN { while (n > 0) { printf "%-15s\n", w; n -= 16 } }'
 }
-# tree: the contents of a file system
+# tree: makes the contents of a file system
 tree()
 {
 	mkdir -p tree/dir && letters alpha 200000 >'tree/dir/a file' &&
@@ -30,7 +30,7 @@ ntfs()
 	tree && truncate -s 8M "$1" && mkntfs -q -F -L win "$1" >said 2>&1 &&
 	    ntfscp -q "$1" 'tree/dir/a file' /alpha && ntfscp -q "$1" tree/beta /beta
 }
-# Each file goes to another allocation group, where the way there is not plain.
+# Each file goes to an allocation group of its own, to which the way is not plain.
 xfs()
 {
 	tree && mv 'tree/dir/a file' tree/dir/a_file && truncate -s 64M "$1" &&
@@ -58,7 +58,7 @@ disk()
 		dd if="$f" of=src bs=1M seek="${starts[n++]}" conv=notrunc,sparse status=none
 	done
 }
-# at WORD [N]: where the N-th sector that begins with it lies
+# at WORD [N]: where the N-th sector that begins with WORD lies
 at()
 {
 	awk -v w="$1" 'BEGIN { printf "%-15s\n%-15s\n", w, w }' >word
@@ -89,7 +89,7 @@ told()
 	diff <(sed -n 's/^    //p' err) <(jq -r 'select(.event == "result") | .damage[] |
 	    (.files_hit // [])[], if .files_all then empty else .command // empty end' json)
 }
-# only_these TEXT FILE...: of all files it names just these
+# only_these TEXT FILE...: of all the files, just these are named
 only_these()
 {
 	local f
@@ -101,8 +101,8 @@ only_these()
 		fi || fail "$f: $(cat "$1")" || return
 	done
 }
-# names FILE...: the commands, run, name just these files, and so does the report
-# where it knows their names itself
+# names FILE...: the commands, when they are run, name just these files, and so does the report
+# where it finds their names itself
 names()
 {
 	local line n=0
@@ -125,7 +125,7 @@ ext_part()
 	ext fs "$1" && cp fs gs && disk gs fs && rescued 100 "$(at alpha 500)+512" thr=4 &&
 	    is '2 false ext4 512 1' && names a_file &&
 	    says 'partition 2 of src \(ext4 "home.s"\): 512 bytes in 1 range could' || return
-	# the first one lies in the other partition
+	# the first lies in the other partition
 	rm map dst && rescued 100 "$(at alpha 20)+1024,$(at beta 300)+512" &&
 	    is $'1 false ext4 1024 1\n2 false ext4 512 1' && names a_file beta
 }
@@ -137,7 +137,7 @@ ext_whole()
 	    says '^pardd: src \(ext4'
 }
 it "... on a disk without partitions" ext_whole
-# lost FILES STRUCTURES FREE STATE: what was there, in the first area
+# lost FILES STRUCTURES FREE STATE: what was in the first area
 lost()
 {
 	[[ $(jq -r 'select(.event == "result") | .damage[0].lost |
@@ -159,7 +159,7 @@ told_apart()
 	    rm map dst && rescued 100 "$file+1024,$dir+512,$free+512" && lost 1024 512 512 clean &&
 	    says '^pardd: of these, 1024 bytes are in files, 512 in the file system.s own structures, 512 free$'
 }
-it "tells whether files, structures or nothing was there" told_apart
+it "tells whether files, structures or nothing were there" told_apart
 # The last block of a table of inodes, far behind those that are in use.
 empty_table()
 {
@@ -167,7 +167,7 @@ empty_table()
 	ext src && end=$(dumpe2fs src 2>/dev/null | sed -n 's/.*Inode table at [0-9]*-\([0-9]*\).*/\1/p' | head -n 1) &&
 	    rescued 100 "$((end * 1024))+512" && lost 0 512 0 clean
 }
-it "... also where a table has no inodes yet" empty_table
+it "... also where a table of inodes is still empty" empty_table
 # What a lost bitmap covers counts as used.
 bitmap_lost()
 {
@@ -176,7 +176,7 @@ bitmap_lost()
 	    bits=$(($(dumpe2fs src 2>/dev/null | sed -n 's/.*Block bitmap at \([0-9]*\).*/\1/p' | head -n 1) * 1024)) &&
 	    rescued 100 "$free+512,$bits+1024" && lost 512 1024 0 clean
 }
-it "... and takes nothing for free whose bitmap is lost" bitmap_lost
+it "... and takes nothing as free whose bitmap is lost" bitmap_lost
 apart_others()
 {
 	local starts=()
@@ -199,7 +199,7 @@ by_itself()
 	    says 'in 2 ranges could not be read; these files are affected:$' || return
 	rm map dst && rescued 100 "$(at beta 30)+1024" && hits '["/beta"] true' && says '; this file is affected:$'
 }
-it "tells the names of the files by itself" by_itself
+it "finds the names of the files by itself" by_itself
 by_itself_fat()
 {
 	tree && truncate -s 4M src && mkfs.fat src >said && mcopy -s -i src tree/* ::/ &&
@@ -219,8 +219,8 @@ inode_lost()
 	tree && mke2fs -q -t ext4 -I 512 -b 1024 -d tree src 8M && read -r ino block byte <<<"$(inode '/dir/a file')" &&
 	    rescued 100 $((block * 1024 + byte))+512 && told && hits '["/dir/a file"] false'
 }
-it "... also where its inode was lost" inode_lost
-# What is in a directory that was lost has no name any more.
+it "... even of a file whose inode was lost" inode_lost
+# What lies in a directory that was lost has no name any more.
 folder_lost()
 {
 	local ino
@@ -230,7 +230,7 @@ folder_lost()
 	    hits "[\"/dir\",\"<$ino>\"] false"
 }
 it "... as far as their directories can be read" folder_lost
-# For grep no line begins at the first of them.
+# No line begins at the first of them, for grep.
 many_files()
 {
 	local i
@@ -242,7 +242,7 @@ many_files()
 	    fail "$(<json)" || return
 	(($(grep -c '^    /odd/a.x0A[0-9]*$' err) == 16)) && says '^pardd: and 23 more files; json= and report= list all of them$'
 }
-it "... the first of many, without a line break in any" many_files
+it "... the first of many names, none with a line break in it" many_files
 no_file()
 {
 	local at
@@ -250,7 +250,7 @@ no_file()
 	    rescued 100 $((at * $(dumpe2fs -h src 2>/dev/null | sed -n 's/^Block size: *//p')))+512 &&
 	    is 'null false ext4 512 1' && names && grep -qx 'no file is affected' named
 }
-it "... and says so when none is" no_file
+it "... and says so when no file is hit" no_file
 ext_alone()
 {
 	local starts=()
@@ -284,7 +284,7 @@ others()
 	rm -f map dst && cp fs src && rescued 100 "$(at beta 4)+1024" &&
 	    is "null false $1 1024 1" && names beta
 }
-# Of a range of more than a thousand blocks, the first thousand.
+# Of a range of more than a thousand blocks, it asks for the first thousand.
 xfs_long()
 {
 	local lost=$((5 * mib))
@@ -298,7 +298,7 @@ else
 	given 'command -v ntfscp' "no ntfs-3g" it "names the files hit in NTFS" others ntfs alpha
 	if command -v mkfs.xfs >/dev/null; then
 		it "names the files hit in XFS" others xfs alpha
-		it "... also in a range of more blocks than a command has" xfs_long
+		it "... even in a range of more blocks than one command asks for" xfs_long
 	else
 		skip "no xfsprogs" "names the files hit in XFS"
 	fi
@@ -321,14 +321,14 @@ outside()
 	    is $'1 false ext4 512 1\nnull true null 1024 2' &&
 	    says 'outside of the partitions of src: 1024 bytes in 2 ranges'
 }
-it "tells what lies outside of all partitions" outside
+it "tells what lies outside all partitions" outside
 across()
 {
 	local starts=()
 	ext fs && cp fs gs && disk fs gs && rescued 100 $((9 * mib - 1024))+2048 &&
 	    is $'1 false ext4 1024 1\n2 false null 1024 1'
 }
-it "shares out a range that lies in two partitions" across
+it "splits a range that lies in two partitions" across
 
 # What the target held before must not be taken for what was rescued.
 stale()
@@ -337,10 +337,10 @@ stale()
 	ext fs && disk fs && cp src dst && rescued 100 "$1,$(at beta 4)+512" && is "$2" &&
 	    ! grep '^    ' err
 }
-it "believes no file system whose head was not read" \
+it "believes no file system whose beginning was not read" \
     stale $((mib + 1024))+512 '1 false null 1024 2'
 
-# The earlier file system has left a copy of its superblock, and all its files.
+# An earlier file system has left a copy of its superblock, and all its files.
 replaced()
 {
 	local at
@@ -350,7 +350,7 @@ replaced()
 }
 it "names no files of an older file system" replaced
 
-# Two partitions; what was lost of the table, and an old target with another one.
+# Two partitions, a table of which a part was lost, and an old target with another table.
 lost_table()
 {
 	local starts=()
@@ -365,9 +365,9 @@ backup()
 	    names a_file && says 'partition 2 of src \(ext4' &&
 	    says 'not be read; the partitions are those of the backup at its end$'
 }
-it "takes the partitions of the backup where the GPT's head was lost" backup 512+512 '512 1'
+it "takes the partitions from the backup where the header of the GPT was lost" backup 512+512 '512 1'
 it "... with the first block" backup 0+1024 '1024 1'
-it "... with all of the table at the head" backup 0+17408 '17408 1'
+it "... with all of the table at the beginning" backup 0+17408 '17408 1'
 it "... where the first entries were lost" backup 1024+512 '512 1'
 large_sectors()
 {
@@ -384,7 +384,7 @@ guarded()
 	    says 'its first block could not be read; the partitions are those of its GPT$' &&
 	    does_not_say backup
 }
-it "takes the partitions of the GPT where only the first block was lost" guarded
+it "takes the partitions from the GPT where only the first block was lost" guarded
 unused()
 {
 	lost_table 16896+512, $'2 false ext4 512 1\nnull true null 512 1' && names a_file &&
@@ -398,14 +398,14 @@ no_table()
 }
 it "believes no partition table that was not read, and says that it was lost" \
     no_table 512+512,$((end - 512))+512 '1536 3'
-it "... with the backup's entries" no_table 0+1024,$((end - 16896))+512 '2048 3'
+it "... where the entries of the backup were lost, too" no_table 0+1024,$((end - 16896))+512 '2048 3'
 only_mbr()
 {
 	"$blocks" make src 2M && printf 'label: dos\nstart=2048, size=1024\n' | sfdisk -q src &&
 	    rescued 100 0+512 && is 'null false null 512 1' && says 'the place of its partition'
 }
-it "... of a disk with an MBR" only_mbr
-# The target is larger, and has a table where it ends.
+it "... of a disk with an MBR, too" only_mbr
+# The target is larger, and has another table at its end.
 longer()
 {
 	local starts=()
@@ -422,7 +422,7 @@ node()
 	    exits 100 with_faults "on=$part op=read at=0+512 fail=EIO" "$pardd" if="$part" \
 		of=dst map=map bs=512 && does_not_say table && says "^pardd: $part: 512 bytes in 1"
 }
-given can_loop "no loop devices" it "misses no table in a partition" node
+given can_loop "no loop devices" it "does not miss a table in a partition" node
 # A chain of logical partitions of which a link was lost.
 logical()
 {
@@ -436,7 +436,7 @@ logical()
 }
 it "follows no link of a chain of partitions that was not read" logical
 
-# A part of a disk: it is said what it is a part of, or nothing at all.
+# A part of a disk: either it is said what it is a part of, or nothing.
 middle()
 {
 	local starts=()
@@ -452,18 +452,18 @@ first_part()
 	ext fs && cp fs gs && disk gs fs && bad=$(at alpha 500) &&
 	    rescued 100 "$((mib + 4000 * 512))+512,$bad+512" count=$((bad / 512 + 1)) &&
 	    is $'1 false ext4 512 1\n2 false null 512 1' || return
-	# nothing but the gap before the partitions
+	# only the gap before the partitions
 	rm map && cp src dst && rescued 100 "$((600 * 512))+512" count=700 &&
 	    is 'null true null 512 1'
 }
-it "tells the partitions of the first part of a disk" first_part
+it "tells of the partitions in the first part of a disk" first_part
 elsewhere()
 {
 	local starts=()
 	ext fs && cp fs gs && disk gs fs && cp src dst && truncate -s 40M dst &&
 	    rescued 100 "$(at alpha 500)+512" seek=2048 && is 'null false null 512 1'
 }
-it "takes the target's own partitions for none of the source" elsewhere
+it "does not take the target's own partitions for those of the source" elsewhere
 
 many()
 {
@@ -475,7 +475,7 @@ many()
 	    (($(grep -c 'unreadable: bytes' err) == 16)) &&
 	    says 'unreadable: 75 more ranges, see map'
 }
-it "is short where there is much to tell" many
+it "is brief where there is much to tell" many
 documented()
 {
 	local starts=()
@@ -489,7 +489,7 @@ healed()
 	ext src && rescued 100 "$(at beta 3)+512" && rescued 0 1+0 retries=1 && is '' &&
 	    ! grep -E 'could not|^    ' err
 }
-it "says nothing of it when all is there" healed
+it "says nothing about damage when all is there" healed
 # What is bad while the progress is reported may be read in the end.
 slowly_healed()
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Faults of the ends: the data and the status are right, and nothing hangs.
+# Faults of source and target: data and status are right, and nothing hangs.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
@@ -29,8 +29,8 @@ for thr in $(few 1 4 16); do
 		done
 	done
 done
-it "loses exactly the bad blocks past the page cache" lose '' iflag=direct
-it "takes conv=noerror for coe=1" lose '' conv=noerror coe=1
+it "loses exactly the bad blocks with direct I/O" lose '' iflag=direct
+it "takes conv=noerror like coe=1" lose '' conv=noerror coe=1
 for err in ENODATA EILSEQ 117 74; do	# EUCLEAN EBADMSG
 	it "takes $err for a bad block" lose "fail=$err" bpt=64
 done
@@ -38,7 +38,7 @@ done
 for err in 110 62 67; do		# ETIMEDOUT ETIME ENOLINK
 	it "takes $err for one, too, while other blocks can be read" lose "fail=$err" bpt=64
 done
-# dead ERRNO OPERANDS...: from the 20th read on nothing is read any more
+# dead ERRNO OPERANDS...: from the 20th read on, all reads fail
 dead()
 {
 	"$blocks" make src 8M &&
@@ -52,10 +52,10 @@ for err in EIO ENODATA 110 67; do
 		it "ends soon where nothing can be read any more ($err, thr=$thr)" dead $err thr="$thr"
 	done
 done
-# Of what was read before another than of the rest.
+# What was read before fails in another way than the rest.
 it "... whatever the error is (ENOLINK, EIO)" dead '67 at=0+1310720;on=src op=read at=1310720+ fail=EIO' thr=4
 it "... (EIO, ENOLINK)" dead 'EIO at=0+1310720;on=src op=read at=1310720+ fail=67' thr=4
-# ... and none ever could; where only the beginning cannot be, the rest is read.
+# Nothing could ever be read; but if only the beginning cannot, the rest is read.
 never()
 {
 	"$blocks" make src 8M && cp src old && exits 0 "$pardd" if=src of=. manifest=m && rm -f faults &&
@@ -76,7 +76,7 @@ small()
 	    "$pardd" if=src of=dst coe=1 && "$blocks" zero dst 0 524288
 }
 for thr in $(few 1 4 16); do
-	it "ends soon where nothing can be read from the first read on (thr=$thr)" never of=dst thr="$thr"
+	it "ends soon where no read ever succeeds (thr=$thr)" never of=dst thr="$thr"
 done
 it "... when it is compared, too" never of=old compare=1
 it "... or checked" never manifest=m check=1
@@ -86,9 +86,9 @@ beside()
 	"$blocks" make src 2M && exits 100 with_faults "on=src op=read at=0+1048576 fail=EIO" \
 	    "$pardd" if=src of=dst bs=512 count=2048 coe=1 && "$blocks" zero dst 0 1048576
 }
-it "... even if nothing of the rest is to be copied" beside
-it "takes a source for bad that says so of each block, and a small one without a word" small
-# So many bad blocks that it looks like that, while others can be read.
+it "... even if none of the rest is to be copied" beside
+it "believes that a source is all bad if each block says so, and that a small one is" small
+# So many bad blocks that the disk looks dead, while others can be read.
 long_run()
 {
 	bad=$1 lost=$1
@@ -104,7 +104,7 @@ nothing_read()
 	    "$pardd" if=src of=dst coe=1 && cmp -n 65536 dst /dev/zero && size_is dst 65536 &&
 	    says '128 unreadable blocks in 1 range'
 }
-it "loses all of what could never be read" nothing_read
+it "loses all that could never be read" nothing_read
 
 noerror()
 {
@@ -121,7 +121,7 @@ noerror_sync()
 	    holds -z "$lost" dst 0 0 $bytes &&
 	    "$blocks" zero dst $bytes $((1003520 - bytes))
 }
-it "loses no more and shifts nothing with conv=noerror,sync" noerror_sync
+it "loses no more, and shifts nothing, with conv=noerror,sync" noerror_sync
 
 report_once()
 {
@@ -133,10 +133,10 @@ report_once()
 	done
 }
 for thr in $(few 1 16); do
-	it "tells of each unreadable range once, merged, with $thr workers" report_once "$thr"
+	it "reports each unreadable range once, merged, with $thr workers" report_once "$thr"
 done
 
-# A whole block goes, though only ten bytes of it are bad; the tail is short.
+# A whole block is lost, though only ten bytes of it are bad; the tail is short.
 lose_block()
 {
 	"$blocks" make src $bytes &&
@@ -178,7 +178,7 @@ lose_shifted()
 	    size_is dst 516608 && "$blocks" zero dst 0 4608 &&
 	    holds -z "$lost" dst 4608 358400 512000
 }
-it "puts the zeros at their place when it skips and seeks" lose_shifted
+it "puts the zeros in their place with skip= and seek=" lose_shifted
 lose_into_pipe()
 {
 	"$blocks" make src $bytes
@@ -189,7 +189,7 @@ lose_into_pipe()
 	[[ ${both[*]} = "100 0" ]] || fail "status ${both[*]}: $(<err)"
 }
 for thr in $(few 1 4 16); do
-	it "puts the zeros at their place in a pipe, with $thr workers" lose_into_pipe "$thr"
+	it "puts the zeros in their place in a pipe, with $thr workers" lose_into_pipe "$thr"
 done
 lose_sparse()
 {
@@ -200,7 +200,7 @@ lose_sparse()
 }
 it "leaves nothing old in the target where blocks are lost, sparse too" lose_sparse
 
-# Without coe: stop, with all that is good before the bad block.
+# Without coe: stop, with all that is good before the bad block in place.
 stops()
 {
 	local mode=$1
@@ -214,13 +214,13 @@ stops()
 }
 for thr in $(few 1 4 16); do
 	for bpt in '' bpt=1 bpt=8 bpt=300; do
-		it "stops at a bad block, all before it is there (thr=$thr $bpt)" \
+		it "stops at a bad block, with all before it in place (thr=$thr $bpt)" \
 		    stops fail=EIO "thr=$thr" ${bpt:+"$bpt"}
 		it "... when the whole request fails (thr=$thr $bpt)" \
 		    stops 'fail=EIO whole' "thr=$thr" ${bpt:+"$bpt"}
 	done
 done
-# As dd's users do: the count of records out is where to go on.
+# As users of dd do: the count of records out says where to go on.
 goes_on()
 {
 	"$blocks" make src $bytes && "$blocks" make dst $bytes 9 || return
@@ -231,7 +231,7 @@ goes_on()
 	exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
 	    "$pardd" if=src of=dst skip="$n" seek="$n" coe=1 && holds -z "$lost" dst 0 0 $bytes
 }
-it "goes on where the records out of a stopped copy end" goes_on
+it "can go on where the records out of a stopped copy end" goes_on
 tells_when_quiet()
 {
 	"$blocks" make src $bytes &&
@@ -252,7 +252,7 @@ stops_waiting()
 }
 it "stops at a bad block while others await their turn" stops_waiting
 
-# An end that has disappeared is not a bad block.
+# A source that has gone away is not a bad block.
 broken()
 {
 	"$blocks" make src $bytes &&
@@ -302,7 +302,7 @@ gives_up()
 	    fail "$none reads without retries, $tried with 3"
 }
 it "gives up after the retries it was allowed" gives_up
-# 8192 blocks in one piece: behind the bad one it soon reads many at once again.
+# 8192 blocks in one piece: behind the bad one, it soon reads many at once again.
 few_reads()
 {
 	local n
@@ -360,7 +360,7 @@ sweep()
 step=$((256 * weight))
 [[ -z $LONG ]] || step=1
 for thr in $(few 1 4 16); do
-	it "is right wherever the bad block lies (each ${step}th, $thr workers)" \
+	it "is right wherever the bad block lies (every ${step}th, $thr workers)" \
 	    sweep $step "$thr"
 done
 
@@ -378,7 +378,7 @@ writes()
 for thr in $(few 1 4 16); do
 	it "stops with 55 at a write error ($thr workers)" \
 	    writes 55 'at=409600+512 fail=EIO' 409600 bpt=8 thr="$thr"
-	it "stops with 78 at the byte where the target is full ($thr workers)" \
+	it "stops with 78 at the byte at which the target is full ($thr workers)" \
 	    writes 78 'at=409700+ fail=ENOSPC' 409700 bpt=8 thr="$thr"
 	it "stops with 78 when only the last byte has no room ($thr workers)" \
 	    writes 78 "at=$((bytes - 1))+ fail=ENOSPC" $((bytes - 1)) thr="$thr"
@@ -400,7 +400,7 @@ it "writes on when a whole request is retried" write_retried whole
 it "does not repeat a write that failed in the page cache" \
     writes 55 'at=409600+512 fail=EIO times=1' 409600 bpt=8 retries=5
 it "stops with the status of the errno (EROFS)" writes 80 'at=4096+ fail=EROFS' 4096
-it "stops with 15 for an errno without a number (EDQUOT)" \
+it "stops with 15 for an errno that has no status of its own (EDQUOT)" \
     writes 15 'at=4096+ fail=EDQUOT' 4096
 for op in flush close; do
 	for err in EIO ENOSPC; do
@@ -459,7 +459,7 @@ write_back_once()
 		faulty sync_file_range || return
 		((status == 0 || ++seen))
 	done
-	# what only starts write-back may fail: the flush will tell
+	# a call that only starts write-back may fail: the flush will tell
 	((seen >= 3)) || fail "only $seen of 8 errors were noticed"
 }
 it "does not ignore an error of early write-back that comes once" write_back_once
@@ -471,7 +471,7 @@ old_kernel()
 	    holds dst 0 0 8000001
 }
 it "copies where the kernel does not know RWF_DONTCACHE" old_kernel
-it "copies so with 16 workers" old_kernel thr=16
+it "... with 16 workers, too" old_kernel thr=16
 both_bad()
 {
 	"$blocks" make src $bytes &&
@@ -479,7 +479,7 @@ both_bad()
 		"$pardd" if=src of=dst bs=512 coe=1 && does_not_say 'pardd: complete' &&
 	    says 'unreadable'
 }
-it "tells of lost blocks too when the flush fails" both_bad
+it "also reports lost blocks when the flush fails" both_bad
 pipe_out()
 {
 	"$blocks" make src $bytes && mkfifo p || return
@@ -489,7 +489,7 @@ pipe_out()
 	    size_is dst 409600 && holds dst 0 0 409600
 }
 it "stops with 55 when a pipe cannot be written" pipe_out ''
-it "... and writes nothing behind that, even if it could" pipe_out times=1
+it "... and writes nothing after that, even if it could" pipe_out times=1
 
 # ------------------------------------- short transfers, EINTR, EAGAIN, threads
 
@@ -518,7 +518,7 @@ for thr in $(few 1 4 16); do
 		    unseen "$src short $odd every=2 SEED" read bpt=8 thr="$thr"
 		it "finishes short writes ($thr workers $odd)" \
 		    unseen "$dst short $odd every=2 SEED" write bpt=8 thr="$thr"
-		it "finishes both, past the page cache ($thr workers $odd)" \
+		it "finishes both, with direct I/O ($thr workers $odd)" \
 		    unseen "$src short $odd every=2 SEED;$dst short $odd every=2 SEED" \
 		    read bpt=8 thr="$thr" iflag=direct oflag=direct
 	done
@@ -533,7 +533,7 @@ it "flushes again after EINTR" unseen \
     'on=dst op=flush fail=EINTR times=3' '\(fdatasync\|fsync\)'
 it "flushes the directory again after EINTR" unseen \
     'on=. op=flush fail=EINTR times=3' '\(fdatasync\|fsync\)'
-it "takes reads that overtake each other" \
+it "copes with reads that overtake each other" \
     unseen "$src sleep=3 every=4 SEED fail=EINTR" read bpt=8 thr=16
 
 unseen_pipe()
@@ -550,7 +550,7 @@ unseen_pipe()
 }
 it "finishes short transfers of pipes" unseen_pipe "short odd every=2"
 it "is not disturbed by EINTR on pipes" unseen_pipe "fail=EINTR every=2"
-# lasting 'OP [PLACE]' ERRNO STATUS WORDS: an error that passes elsewhere, and here does not
+# lasting 'OP [PLACE]' ERRNO STATUS WORDS: an error that passes elsewhere, but not here
 lasting()
 {
 	"$blocks" make src 100k || return
@@ -571,7 +571,7 @@ lasting_verify()
 it "... and an EAGAIN of what is read back" lasting_verify
 it "is not disturbed by EAGAIN on pipes" unseen_pipe "fail=EAGAIN every=3"
 
-# Fewer workers, or none and a message: both are right.
+# Fewer workers, or none and a message: either is right.
 threads()
 {
 	"$blocks" make src $bytes &&
@@ -605,7 +605,7 @@ threads_pipe()
 	status=${PIPESTATUS[0]}
 	[[ $status != 0 ]] || { complete && holds dst 0 0 $bytes; }
 }
-it "does not hang in a pipe when worker 3 cannot be made" threads_pipe
+it "does not hang at a pipe when worker 3 cannot be made" threads_pipe
 no_thread()
 {
 	"$blocks" make src $bytes &&

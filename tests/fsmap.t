@@ -10,7 +10,7 @@ needs can_loop -- "no loop devices"
 reader=$BUILD/unit/fsmap_test
 [[ $VARIANT = plain ]] || reader=$BUILD/$VARIANT/unit/fsmap_test
 
-# map [OPTIONS] FILE: into the file map; $type, $state, $used, $free, $reads,
+# map [OPTIONS] FILE: it is written to the file map; $type, $state, $used, $free, $reads,
 # $bytes, $us, $reason are what its beginning says
 map()
 {
@@ -22,7 +22,7 @@ map()
 	done
 	reason=$(sed -n '3s/^reason //p' map)
 }
-# is STATE [REGEX]: the last map says so, and why
+# is STATE [REGEX]: the last map says this, and why
 is()
 {
 	[[ $state = "$1" && $reason =~ ${2-} ]] || fail "$(head -n 3 map)"
@@ -33,7 +33,7 @@ nothing_free()
 	((free == 0)) && ! grep free$ map
 }
 
-# second_opinion KIND PERCENT: partclone's set is a part of ours, which is no
+# second_opinion KIND PERCENT: what partclone copies is part of ours, which is no
 # more than so much of it (0: it reads none of these)
 second_opinion()
 {
@@ -101,7 +101,7 @@ copies()
 	map -z img && check_fs btrfs && mount_fs btrfs && digests >after && same before after &&
 	    btrfs scrub start -B mnt >said && grep -q 'no errors found' said && leave_fs btrfs
 }
-# A node of the tree of extents that cannot be read, in one copy and in both.
+# A node of the tree of extents cannot be read, in one copy and in both.
 by_chunks()
 {
 	local fine node at
@@ -128,12 +128,12 @@ devices_lost()
 }
 it "keeps all files of an ext2" keeps ext2 101 200M
 it "keeps all files of an ext4" keeps ext4 101 300M
-# It takes a second and more, each time.
+# Each takes a second or more.
 also=0
 [[ -z $LONG ]] || also=101
 if [[ $VARIANT = plain ]]; then
 	it "keeps all files of an ext3" keeps ext3 $also 200M -b 1024
-	it "keeps all files of an ext4 of old" keeps ext4 $also 200M -O ^metadata_csum,uninit_bg
+	it "keeps all files of an old ext4" keeps ext4 $also 200M -O ^metadata_csum,uninit_bg
 	it "keeps all files of an ext4 without flexible groups" keeps ext4 $also 300M -O ^flex_bg -g 8192
 	it "keeps all files of an ext4 with descriptors in the groups" keeps ext4 $also 300M -O meta_bg,^resize_inode -b 1024
 	it "keeps all files of an ext4 with two superblocks" keeps ext4 $also 300M -O sparse_super2
@@ -142,7 +142,7 @@ for options in "-O bigalloc -C 65536" "-O bigalloc -C 16384 -b 1024"; do
 	# shellcheck disable=SC2086
 	it "keeps all files of an ext4 with clusters ($options)" keeps ext4 0 300M $options
 done
-# A group whose bitmap is said to be unwritten counts fewer free blocks than that leaves.
+# A group counts fewer free blocks than it must have if its bitmap is really unwritten, as it says.
 said_unwritten()
 {
 	head -c 1000000 /dev/urandom >large
@@ -154,9 +154,9 @@ said_unwritten()
 	debugfs -w -f lines img >said 2>&1 && map -z img && is damaged 'cannot be trusted' && mount_fs ext4 &&
 	    digests >after && leave_fs ext4 && same before after
 }
-it "does not believe that a group of an ext4 is empty which counts fewer free blocks" said_unwritten
+it "does not believe that a group of an ext4 is empty if it counts fewer free blocks" said_unwritten
 it "... without checksums of bitmaps" said_unwritten -O ^metadata_csum,uninit_bg
-# The kernel mounts no blocks that are larger than a page.
+# The kernel does not mount blocks larger than a page.
 large_blocks()
 {
 	local i
@@ -188,14 +188,14 @@ if command -v mkfs.btrfs >/dev/null; then
 	[[ $VARIANT != plain ]] ||
 	    it "keeps all files of a btrfs with other checksums" keeps btrfs 0 1G --csum xxhash -m single
 	if command -v btrfs-map-logical >/dev/null && grep -qw btrfs /proc/filesystems; then
-		it "leaves out what is free in the chunks of a btrfs, and no copy of anything" copies 600M
+		it "leaves out what is free in the chunks of a btrfs, but no copy of what is used" copies 600M
 		[[ $VARIANT != plain ]] || for options in "-M -n 4096" "-O ^skinny-metadata -d dup" \
 		    "-n 4096 -m single -R free-space-tree"; do
 			# shellcheck disable=SC2086
 			it "... with $options" copies 600M $options
 		done
-		it "... and goes by chunks where the tree of extents is lost" by_chunks
-		it "... and not where the tree of devices is" devices_lost
+		it "... and goes by whole chunks where the tree of extents is lost" by_chunks
+		it "... but knows nothing where the tree of devices is lost" devices_lost
 	fi
 else
 	skip "no btrfs-progs" "keeps all files of a btrfs"
@@ -216,8 +216,8 @@ keeps_words()
 	    [[ $(LC_ALL=C grep -ac '@@[0-9]* *$' img) = "$n" ]]
 }
 if [[ $VARIANT = plain ]]; then
-	it "keeps all of an ext4 whose names know no case" keeps_words ext4 -O casefold,encrypt
-	it "... with files in inodes, and an inode for each attribute" keeps_words ext4 -O inline_data,ea_inode,project
+	it "keeps all of an ext4 whose names ignore case" keeps_words ext4 -O casefold,encrypt
+	it "... with files in inodes, and attributes in inodes of their own" keeps_words ext4 -O inline_data,ea_inode,project
 	! command -v mkfs.xfs >/dev/null || it "keeps all of an XFS of old, without checksums" keeps_words xfs -m crc=0
 	realtime()
 	{
@@ -248,7 +248,7 @@ raid1()
 	for i in one two; do
 		map "$i" && is clean && ((free > 100000000)) && map -z "$i" || return
 	done
-	# the kernel reads anew what has changed below it
+	# so that the kernel reads again what has changed below it
 	blockdev --flushbufs "$one" "$two" && btrfs check --check-data-csum "$one" >checked 2>&1 &&
 	    mount -o "device=$two" "$one" mnt && digests >after && same before after &&
 	    btrfs scrub start -B mnt >said && grep -q 'no errors found' said && until_true 20 umount mnt
@@ -265,7 +265,7 @@ not_known()
 }
 if command -v mkfs.btrfs btrfstune >/dev/null; then
 	! grep -qw btrfs /proc/filesystems || it "keeps all files of a btrfs on two devices, on each" raid1
-	it "does not believe a btrfs with sums that it cannot check, or that is a seed" not_known
+	it "does not believe a btrfs that is a seed, or whose sums it cannot check" not_known
 fi
 log_elsewhere()
 {
@@ -296,7 +296,7 @@ keeps_fat()
 	map -d img && is clean && grep -qx 'label ' map || return
 	((free > used && free + used == $(stat -c %s img))) ||
 	    fail "$(head -n 3 map)" || return
-	# partclone goes wrong in a FAT12, behind its first clusters
+	# partclone is wrong about a FAT12, behind its first clusters
 	[[ $kind = fat12 ]] || { map img && second_opinion "$kind" 101; } || return
 	map -z img && check_fs "$kind" || return
 	mcopy -s -i img ::/a ::/c mnt && digests >after && same before after
@@ -317,16 +317,16 @@ swap()
 	((used == 4096 && free == 50 * 1024 * 1024 - 4096)) || fail "$(<map)" || return
 	printf S1SUSPEND | dd of=img bs=1 seek=4086 conv=notrunc status=none
 	map img && is dirty hibernated && nothing_free || return
-	# one that ends before the partition does
+	# a swap that ends before the partition does
 	truncate -s 30M img && mkswap img >made 2>&1 && truncate -s 50M img || return
 	map img && is clean || return
 	((used == 20 * 1024 * 1024 + 4096)) || fail "$(<map)"
 }
-it "leaves out all of a swap but its header, if nothing sleeps in it" swap
+it "leaves out all of a swap but its header, unless a system is suspended to it" swap
 
 # ------------------------------------------------------------- not clean
 
-# crashed KIND SIZE [OPTIONS]: copied while mounted, after fsync
+# crashed KIND SIZE [OPTIONS]: copied while it is mounted, after fsync
 crashed()
 {
 	local kind=$1
@@ -366,7 +366,7 @@ if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
 	it "loses no file of an NTFS that ntfs-3g has in use" in_use_ntfs
 fi
 
-# The journal is looked at as e2fsck looks, even where no flag speaks of it.
+# The journal is read as e2fsck does, even where no flag asks for it.
 journal()
 {
 	local block
@@ -375,8 +375,8 @@ journal()
 	printf '\0\0\0\1' | dd of=img bs=1 seek=$((${block%% *} * 4096 + 28)) conv=notrunc status=none
 	map img && is dirty journal && nothing_free
 }
-# What mtools and many a camera leave when they are stopped: a file is in its
-# directory, and not yet in the table; and they mark nothing.
+# What mtools and many cameras leave when they are interrupted: a file is in its
+# directory, but not yet in the table, and nothing is marked.
 no_mark()
 {
 	local fats=$(($3 * 2))
@@ -420,7 +420,7 @@ no_mark_ntfs()
     it "... nor such an NTFS" no_mark_ntfs
 it "does not believe an ext4 whose journal is not empty" journal
 
-# One that lies elsewhere cannot be looked at.
+# A journal that lies elsewhere cannot be read.
 journal_elsewhere()
 {
 	truncate -s 64M log && loop log && mke2fs -q -F -O journal_dev -b 4096 "$dev" >made 2>&1 &&
@@ -525,7 +525,7 @@ dirty_bits()
 	rm img && make_fs 100M ext4 && tune2fs -E force_fsck img >made || return
 	map img && is damaged && nothing_free
 }
-it "does not believe what is marked as dirty or wrong" dirty_bits
+it "does not believe what is marked as dirty or damaged" dirty_bits
 
 # ntfs_at RECORD: the byte of a record of $MFT that begins at cluster 4
 ntfs_at()
@@ -578,7 +578,7 @@ sums_xfs()
 }
 ! command -v mkfs.xfs xfs_db >/dev/null ||
     it "does not believe an XFS whose sums differ from those of its groups" sums_xfs
-# A system that sleeps in a file has more in its memory than is on the disk.
+# A system that is suspended to a file has more in its memory than on the disk.
 asleep_ntfs()
 {
 	make_fs 40M ntfs && mount_fs ntfs && { echo "$2"; head -c 8192 /dev/zero; } >"mnt/$1" && leave_fs ntfs &&
@@ -597,7 +597,7 @@ given 'command -v mkntfs ntfsinfo' "no ntfs-3g" \
 
 # ---------------------------------------------------------------- damage
 
-# group_lost: a wrong bit of one bitmap costs that group, no more
+# group_lost: a wrong bit in one bitmap costs that group, and no more
 group_lost()
 {
 	local at was group=$((128 * 1024 * 1024))
@@ -607,11 +607,11 @@ group_lost()
 	printf '\1' | dd of=img bs=1 seek=$((at * 4096 + 2000)) conv=notrunc status=none
 	map img && is damaged '1 of 8 block groups' || return
 	((used > was && used <= was + group)) || fail "$used bytes, $was before" || return
-	# the same of one that cannot be read
+	# the same for one that cannot be read
 	make_fs 1G ext4 && map -b $((at * 4096))+512 img && is damaged '1 of 8 block groups' || return
 	((used > was && used <= was + group)) || fail "$used bytes, $was before"
 }
-it "counts a group of an ext4 as used whose bitmap is wrong, or unreadable" group_lost
+it "counts a group of an ext4 as used if its bitmap is wrong or unreadable" group_lost
 
 ag_lost()
 {
@@ -624,7 +624,7 @@ ag_lost()
 	map -b $((200 * 1024 * 1024 + 512))+512 img && is damaged '2 of 4 allocation groups'
 }
 given 'command -v mkfs.xfs' "no xfsprogs" \
-    it "counts a group of an XFS as used whose header is wrong, or unreadable" ag_lost
+    it "counts a group of an XFS as used if its header is wrong or unreadable" ag_lost
 
 ntfs_bitmap_lost()
 {
@@ -635,7 +635,7 @@ ntfs_bitmap_lost()
 	((used > was && used <= was + 4096 * 8 * 4096)) || fail "$used bytes, $was before"
 }
 ! command -v ntfsinfo mkntfs >/dev/null ||
-    it "counts as used what a lost piece of NTFS's bitmap is of" ntfs_bitmap_lost
+    it "counts as used what a lost piece of NTFS's bitmap describes" ntfs_bitmap_lost
 
 two_fats()
 {
@@ -650,9 +650,9 @@ two_fats()
 	((used == was + 128 * 512 + 512 || used == was + 128 * 512)) || fail "$(head -n 3 map)"
 }
 ! command -v mkfs.fat >/dev/null ||
-    it "counts as used what one of two FATs calls so, or where one is lost" two_fats
+    it "counts as used what either of two FATs says is, or all where one is lost" two_fats
 
-# begins_lost KIND SIZE BYTES: exact says nothing, the copy serves for order
+# begins_lost KIND SIZE BYTES: nothing is known for sure, but the copy is enough to guess an order
 begins_lost()
 {
 	local was
@@ -672,7 +672,7 @@ all_begin()
 }
 it "finds the order by the copy of a superblock or boot sector" all_begin
 
-# made_anew KIND SIZE OTHER [OPTIONS]: what the first has left of itself, further on,
+# made_anew KIND SIZE OTHER [OPTIONS]: what the first file system has left, further on,
 # is not taken for the other
 made_anew()
 {
@@ -682,7 +682,7 @@ made_anew()
 	make_fs "$2" "$1" "${@:4}" && make_fs "$2" "$3" $force && map -o img && is clean &&
 	    [[ $type = "${3/fat32/vfat}" ]]
 }
-# locked_anew KIND SIZE [OPTIONS]: ... nor for what nobody can look into
+# locked_anew KIND SIZE [OPTIONS]: ... nor for one that is encrypted
 locked_anew()
 {
 	rm -f img
@@ -702,7 +702,7 @@ if command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat >/dev/null; then
 	it "does not find by a copy what was there before" all_anew
 fi
 
-# Whatever cannot be read of one: what is called free then, is when all is read.
+# Whatever cannot be read: only what is free when all can be read is called free.
 subset()
 {
 	awk '
@@ -759,5 +759,5 @@ all_cheap()
 	cheap fat32 11000000 200	# that large are its tables
 }
 if [[ $VARIANT = plain ]] && command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat >/dev/null; then
-	it "finds out with 1 MiB and in 20 ms what 10 GiB hold" all_cheap
+	it "finds out what 10 GiB hold by reading 1 MiB, in 20 ms" all_cheap
 fi

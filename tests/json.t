@@ -21,7 +21,7 @@ has()
 	jq -es "last | $1" "${2:-json}" >/dev/null || fail "not so: $1: $(tail -n 1 "${2:-json}")"
 }
 
-# What the result tells is what stderr tells.
+# The result says what stderr says.
 agrees()
 {
 	local file=${1:-json} message written seconds blocks right
@@ -34,7 +34,7 @@ agrees()
 	fi
 	read -r written seconds < <(sed -n \
 	    's/^\([0-9]*\) bytes.* copied, \(.*\) s, .*/\1 \2/p' err)
-	# one jq for all, as each takes its time to start
+	# one jq for all, because each takes time to start
 	jq -rs --arg message "$message" --argjson written "$written" \
 	    --argjson seconds "$seconds" '
 	    (last.bytes_read / (.[0].block_size // 512) | floor),
@@ -45,13 +45,13 @@ agrees()
 	    "$file" >told || return
 	{ read -r blocks && read -r right; } <told
 	[[ $right = true ]] || fail "not what stderr says: $(tail -n 1 "$file")" || return
-	# of a copy that stops, people are told what lies in place from the beginning
+	# if a copy stops, stderr says how much is in place from the beginning on
 	jq -es 'last.verdict == "stopped"' "$file" >/dev/null || says "^$blocks\+[01] records in$" || return
 	    diff <(sed -n 's/.*unreadable: bytes \([0-9]*\) to \([0-9]*\),.*/\1 \2/p' err) \
 	    <(tail -n +3 told)
 }
 
-# tells STATUS VERDICT OPERANDS...: the run ends so, and all it tells is right
+# tells STATUS VERDICT OPERANDS...: the run ends so, and all that it says is right
 tells()
 {
 	local want=$1 verdict=$2
@@ -102,7 +102,7 @@ generated()
 	tells 0 complete iflag=00 of=. bs=4k count=9 && has '.source.kind == "generated"' &&
 	    has '.target.kind == "discarded" and .bytes_written == 36864'
 }
-it "tells of generated input, and of what is discarded" generated
+it "tells of generated input, and of an output that is discarded" generated
 device()
 {
 	"$blocks" make disk 1M && loop disk || return
@@ -131,7 +131,7 @@ unreadable_run()
 	    has '.bytes_read == 129024 and .bytes_written == 131072 and .bytes_unreadable == 2048'
 }
 only all
-it "tells each unreadable range once, merged" unreadable_run
+it "tells of each unreadable range once, merged" unreadable_run
 it "tells the same with sixteen workers" unreadable_run thr=16 bpt=1 bs=512
 unreadable_source()
 {
@@ -170,7 +170,7 @@ not_flushed()
 	tells 103 not_flushed if=src of=dst && has '.flushed | not' && has '.bytes_written == 65536'
 }
 it "tells that flushing failed" not_flushed
-# The next flush succeeds, and says nothing of what was lost before it.
+# The next flush succeeds, and does not report what was lost before.
 flushed_later()
 {
 	"$blocks" make src 64M || return
@@ -190,7 +190,7 @@ missing()
 	tells 52 refused if=nothing of=dst && has '.source.name == "nothing" and .source.kind == null' &&
 	    (($(wc -l <json) == 1)) && [[ ! -e dst ]]
 }
-it "tells of an end that cannot be opened" missing
+it "tells of a source that is missing" missing
 misused()
 {
 	exits 1 "$pardd" "$@" && valid json && has '.verdict == "usage" and .status == 1' && agrees
@@ -201,7 +201,7 @@ it "tells of operands that contradict each other" misused if=src iflag=00 of=dst
 
 # --------------------------------------------------------------- while it runs
 
-# slow RULES [MS]: eight reads that take half a second each, or so long
+# slow RULES [MS]: eight reads that take half a second, or MS, each
 slow()
 {
 	"$blocks" make src 256k || return
@@ -213,7 +213,7 @@ slow_run()
 	    thr=1 json=json "$@" 2>err &
 	job=$!
 }
-# told N: so many lines of progress have come
+# told N: N lines of progress have come
 told()
 {
 	(($(grep -c '"event":"progress"' json 2>/dev/null) >= $1))
@@ -231,7 +231,7 @@ progress()
 	((n >= 2 && n <= most)) || fail "$n in $most seconds"
 }
 only all
-it "tells the progress about once a second, without a line on stderr" progress
+it "tells of the progress about once a second, without a line on stderr" progress
 early()
 {
 	"$blocks" make src 256k || return
@@ -256,7 +256,7 @@ shared()
 	ended exit 100 && valid json &&
 	    jq -es 'any(.event == "progress")' json >/dev/null && has '.unreadable == [{offset: 32256, length: 1024}]'
 }
-it "tells a range that two transfers share as one" shared
+it "tells of a range that two transfers share as one" shared
 flushing()
 {
 	"$blocks" make src 64k && touch dst || return
@@ -289,7 +289,7 @@ left()
 	ended signal 2 && valid json && has '.verdict == "stopped" and .signal == 2 and (.flushed | not)' &&
 	    has '.message | test("second SIGINT")'
 }
-it "tells that it was quit at a second signal" left
+it "tells that a second signal made it quit" left
 
 # ------------------------------------------------------------------- the form
 
@@ -308,16 +308,16 @@ named()
 only plain asan	# one thread writes lines
 it "escapes control bytes of names" named $'a\e[31m\nb\t\x01' $'a\e[31m\nb\t\x01'
 it "escapes quotes and backslashes" named 'a"b\c' 'a"b\c'
-it "leaves characters as they are" named $'gr\xc3\xb6\xc3\x9fe \xe2\x82\xac \xf0\x9f\x92\xbe' \
+it "leaves all other characters as they are" named $'gr\xc3\xb6\xc3\x9fe \xe2\x82\xac \xf0\x9f\x92\xbe' \
     $'gr\xc3\xb6\xc3\x9fe \xe2\x82\xac \xf0\x9f\x92\xbe'
-it "makes bytes safe that are no UTF-8" named $'\xff\xc3\xa9\xc3x\x80\xed\xa0\x80' \
+it "makes bytes safe that are not UTF-8" named $'\xff\xc3\xa9\xc3x\x80\xed\xa0\x80' \
     $'\\xFF\xc3\xa9\\xC3x\\x80\\xED\\xA0\\x80'
 unwritable()
 {
 	exits 52 "$pardd" $'if=n\xff\e"' of=dst json=json log=log && valid json && valid log && tame json && tame log &&
 	    [[ $(jq -rs 'last.source.name' json) = $'n\\xFF\e"' ]]
 }
-it "does so in the results of runs that did not begin" unwritable
+it "... in the results of runs that did not begin, too" unwritable
 one_write()
 {
 	"$blocks" make src 64k && touch json || return
@@ -341,7 +341,7 @@ standard()
 	    exits 101 "$pardd" if=src json=/dev/stdout >out && [[ ! -s out ]] && one_line something
 }
 it "writes to standard output and standard error by name" standard
-it "writes to standard output by -, unless that is the target" eval \
+it "writes to standard output as -, unless that is the target" eval \
     '"$blocks" make src 64k && "$pardd" if=src of=dst json=- status=none >json && valid json &&
     exits 101 "$pardd" if=src json=- >out && one_line json=- && [[ ! -s out && ! -e ./- ]]'
 it "writes to a pipe" eval '"$blocks" make src 64k && "$pardd" if=src of=dst json=1 2>err | cat >json && valid json'
@@ -352,7 +352,7 @@ fifo()
 	exits 0 "$pardd" if=src of=dst json=fifo && wait $! && valid json
 }
 it "writes to a FIFO" fifo
-it "cuts an old file off" eval \
+it "cuts off an old file" eval \
     '"$blocks" make src 64k && yes old | head -c 100000 >json && tells 0 complete if=src of=dst'
 private()
 {
@@ -360,7 +360,7 @@ private()
 	"$blocks" make src 64k && tells 0 complete if=src of=dst log=log &&
 	    [[ $(stat -c %a json log) = $'600\n600' ]]
 }
-it "makes files for their owner only" private
+it "makes files that only their owner may read" private
 
 # The first run is kept at its start while the second asks for its file.
 alone()
@@ -373,7 +373,7 @@ alone()
 	until_true 20 grep -qs waits faults && refused 'json=.*another run' if=src of=dst2 json=json &&
 	    [[ ! -e dst2 ]] && touch go && wait "$first" && valid json
 }
-it "leaves the file of a run that is under way alone" alone
+it "leaves alone the file of a run that is under way" alone
 
 # not_there REGEX SINK OPERANDS...: refused, and both ends are as they were
 not_there()
@@ -397,13 +397,13 @@ for key in json log; do
 	it "$key= is no directory" not_there regular "$key=dir" if=src of=new
 	it "$key= must be possible before the target is made" not_there nowhere "$key=nowhere/x" if=src of=new
 done
-it "json= and log= are two files" not_there json json=both log=both if=src of=new
-# A value that is no name of a file, but like one.
-it "json= and log= may be called like a word or a note" eval \
+it "json= and log= are not one file" not_there json json=both log=both if=src of=new
+# A value that looks like the name of a file, but is none.
+it "json= and log= may have the name of a word, or of a note" eval \
     '"$blocks" make src 64k && exits 0 "$pardd" if=src of=dst json=md5 hash=md5 report=r.html log=case note=case &&
     same src dst && valid md5 && valid case'
 it "takes no descriptor that is not open" not_there 'json=77' json=77 if=src of=new
-it "takes no descriptor for reading" not_there 'json=0' json=0 if=src of=new
+it "takes no descriptor that is open for reading" not_there 'json=0' json=0 if=src of=new
 standard()
 {
 	"$blocks" make src 64k && "$blocks" make dst 64k 2 && cp dst old || return
@@ -431,7 +431,7 @@ it "writes no file with -d" dry
 
 # --------------------------------------------------------------- it goes wrong
 
-# told_once: the copy is complete all the same, and one line tells of json=
+# told_once: the copy is complete nevertheless, and one line tells of json=
 told_once()
 {
 	unset FAULTS LD_PRELOAD
@@ -454,14 +454,14 @@ close_fails()
 	with_faults "on=$PWD/json op=close fail=ENOSPC" run "$pardd" if=src of=dst json=json
 	faulty close && told_once
 }
-it "... or is not kept, which a server may say at the end" close_fails
+it "... or is not kept, as a server may say only when the file is closed" close_fails
 in_pieces()
 {
 	in_memory
 	"$blocks" make src 64k && exits 0 with_faults "on=$PWD/json op=write short odd" "$pardd" if=src of=dst json=json &&
 	    faulty write && valid json && has '.verdict == "complete"'
 }
-it "... but is written to its end where a call takes less" in_pieces
+it "... but writes all of it where a call takes a part" in_pieces
 # filled FILE: a line of 1000 bytes
 filled()
 {
@@ -475,7 +475,7 @@ no_room()
 	    says 'log=log: it is not complete: File too large' &&
 	    jq -es 'length == 1' json && same log before
 }
-it "leaves no part of a line in json= and log=, and tells of both" no_room
+it "leaves no part of a line in json= or log=, and tells of both" no_room
 no_room_inherited()
 {
 	filled json && ulimit -f 1 && exec 7<>json || return
@@ -484,8 +484,8 @@ no_room_inherited()
 	    says 'json=7: it is not complete: File too large' &&
 	    echo '{"more":1}' >&7 && jq -es 'length == 2' json
 }
-it "... nor in an inherited file, which others go on with, with -d" no_room_inherited
-# held: what is behind the first 32 KiB of src is read when there is a file go
+it "... nor in an inherited file, to which others go on writing, with -d" no_room_inherited
+# held: what lies behind the first 32 KiB of src is read once there is a file "go"
 held()
 {
 	"$blocks" make src 256k && export FAULTS="on=$PWD/src op=read at=32768+ until=$PWD/go" LD_PRELOAD=$shim
@@ -526,7 +526,7 @@ catches_up()
 	wait $pid && until_true 20 grep -aq '"verdict":' raw && kill $cat &&
 	    tr -d '\0' <raw >json && valid json && has '.verdict == "complete"' && ! grep json err
 }
-it "leaves progress out while the reader is busy" catches_up
+it "leaves out progress while the reader is busy" catches_up
 nobody()
 {
 	exec 7> >(:)
@@ -534,7 +534,7 @@ nobody()
 	run "$tools/ends" how "$pardd" "$@" json=7
 	ended exit "$status" && [[ $status != 0 ]]
 }
-it "is not ended by a reader that has gone before it begins" nobody if=src of=dst bs=x
+it "is not ended by a reader that is gone before it begins" nobody if=src of=dst bs=x
 nobody_hears()
 {
 	"$blocks" make src 4k && nobody if=src of=dst skip=9 && [[ $status = 101 ]] &&
@@ -565,8 +565,8 @@ journal()
 	    has ".uid == $(id -u) and .length == 65536 and .target.name == \"dst\"" line.aa
 }
 only plain asan
-it "appends a line a run to log=" journal
-# A disk that was full, or a power cut.
+it "appends one line for each run to log=" journal
+# After a full disk, or a power cut.
 torn_journal()
 {
 	"$blocks" make src 64k && printf '{"schema":"pardd/1","ev' >log || return
@@ -574,7 +574,7 @@ torn_journal()
 	    [[ $(wc -l <log) = 3 ]] && tail -n 2 log >both && split -l 1 both line. &&
 	    valid line.aa && valid line.ab
 }
-it "begins a line of its own in a log whose last one is torn" torn_journal
+it "begins a new line in a log whose last one is torn" torn_journal
 journal_lost()
 {
 	"$blocks" make src 128k || return
@@ -624,7 +624,7 @@ reasons()
 	    diff <(sed -n '/^\.Sh REASONS/,/^\.El/s/^\.It Cm //p' "$manual") \
 	    <(sed -n '/^result_reasons(/,/};/p' "$top"/src/record/events.c | grep -o '"[a-z_]*"' | tr -d '"')
 }
-it "has every kind of reason in the manual, in order of precedence" reasons
+it "has every kind of reason in the manual, the one that comes first on top" reasons
 example()
 {
 	local line filter

@@ -10,8 +10,8 @@ full()
 for thr in $(few 1 4 16); do
 	it "says 78 on /dev/full ($thr workers)" full count=5000 bpt=8 thr="$thr"
 done
-it "says 78 on /dev/full for the one and only block" full count=1
-it "tells of no padding that was not written" eval \
+it "says 78 on /dev/full for the only block" full count=1
+it "does not report padding that was not written" eval \
     '"$blocks" make src 1300 && exits 78 "$pardd" if=src of=/dev/full bs=512 conv=sync && does_not_say padded'
 full_stdout()
 {
@@ -62,7 +62,7 @@ for operand in oflag=direct hash=sha256 verify=1; do
 done
 only all
 
-# Both ends of the name, and what is wrong with it.
+# The beginning and the end of the name, and what is wrong with it.
 long_name()
 {
 	local part name=begin i
@@ -73,7 +73,7 @@ long_name()
 	exits 52 "$pardd" if="$name/end" of=dst &&
 	    one_line 'begin/xxx.*xxx/end: No such file or directory$'
 }
-it "says what is wrong after a name of 4000 bytes" long_name
+it "says what is wrong even behind a name of 4000 bytes" long_name
 
 # small SIZE [USED]: mnt is a file system of that size
 small()
@@ -113,7 +113,7 @@ no_room_now()
 	    refused "$told; count= limits the copy \(force=room begins anyway\)$" if=src of=mnt/dst "$@" &&
 	    [[ ! -e mnt/dst ]]
 }
-# Two of them need more than there is, each alone does not.
+# Together they need more room than there is; each alone does not.
 no_room_together()
 {
 	small 4M && "$blocks" make src 3M && refused \
@@ -160,27 +160,27 @@ can_mount()
 	    umount "$scratch/probe"
 }
 if ((EUID == 0)) && can_mount 2>/dev/null; then
-	it "says 78 when the file system is full, with all it took in place" eval \
+	it "says 78 when the file system is full, and what fitted is in place" eval \
 	    'full_fs thr=1 && holds mnt/dst 0 0 900000'
 	it "says 78 when the file system is full, with 16 workers" full_fs thr=16
 	# shellcheck disable=SC2086
 	for operands in if=src 'if=src oflag=append' 'if=src hash=sha256' 'if=src map=map' \
 	    'if=/dev/zero bs=1M count=10k' 'if=holes oflag=nosparse' 'if=src -dv'; do
-		it "refuses what would not even fit an empty file system: $operands" never_fits $operands
+		it "refuses what would not fit even an empty file system: $operands" never_fits $operands
 	done
 	# shellcheck disable=SC2086
 	for operands in if=holes 'if=src oflag=sparse' 'if=src count=2048' 'if=src skip=2048'; do
-		it "copies what does: $operands" fits $operands
+		it "copies what would: $operands" fits $operands
 	done
-	it "takes the target's own blocks for room" own_room
-	it "refuses what would not fit now" no_room_now
+	it "counts the target's own blocks as room" own_room
+	it "refuses what does not fit now" no_room_now
 	it "... with -d" no_room_now -d
 	it "... with a map" no_room_now map=map
 	it "... beside another target" no_room_now of=other
 	it "... on one file system with another target" no_room_together
-	it "begins with force=room, and says so there and with -d" forced
-	it "counts only what used=only copies" eval 'used_only 32M 0 && complete && e2fsck -fn mnt/dst >/dev/null'
-	it "... and that in full" used_does_not
+	it "begins with force=room, and says so then and with -d" forced
+	it "counts only what used=only copies as needing room" eval 'used_only 32M 0 && complete && e2fsck -fn mnt/dst >/dev/null'
+	it "... and all of that" used_does_not
 	it "refuses a file that is too long for ext2" too_long 17247252480 mke2fs -q -t ext2 -b 1024
 else
 	skip "cannot mount" "says 78 when the file system is full"
@@ -212,7 +212,7 @@ leased()
 	    exits 124 "$tools/hold" lease "$1" timeout -s INT 2 "$pardd" if=src of=dst && says 'waiting' &&
 	    holds dst 0 0 64k 9
 }
-it "says that it waits for who has a lease on the target" leased dst
+it "says that it waits for whoever has a lease on the target" leased dst
 it "... or on the source" leased src
 leased_lines()
 {
@@ -268,14 +268,14 @@ given_up()
 	"$tools/hold" lease other sleep 2 &
 	until_true 20 has_lease other && exits 1 "$pardd" if=src of=dst bs=0 log=other && grep -q '"status":1' <(tail -n 1 other)
 }
-it "... and copies when it was given up" given_up
+it "... and copies once the lease is given up" given_up
 
 # as_large FILE N: it has N bytes at least
 as_large()
 {
 	(($(stat -c %s "$1") >= $2))
 }
-# What becomes of the target when all has been written to it.
+# What happens to the target once all has been written to it.
 meanwhile()
 {
 	local want=$1 words=$2 what=$3
@@ -285,7 +285,7 @@ meanwhile()
 	until_true 20 as_large dst 1000000 && eval "$what" && touch go &&
 	    exited "$want" && says "$words"
 }
-# A signal, and an error of what is waited for then: RULE is where it waits.
+# A signal, then an error of what the run still waits for: RULE says where it waits.
 too()
 {
 	"$blocks" make src 1M || return
@@ -295,27 +295,27 @@ too()
 	    noticed && : >go && wait $!
 	ended signal 15 && says "^pardd: NOT complete: stopped by SIGTERM; $2: Input/output error"
 }
-it "names the signal, and the error that came then" \
+it "names the signal, and the error that came after it" \
     too 'src op=read at=524288+' 'src: block [0-9]+: reading 512 bytes at byte [0-9]+'
 it "... the flush that failed" too 'dst op=flush' 'dst: flushing'
 it "says so when the target is removed during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst'
 it "says so when the target is replaced during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'echo >new; mv new dst'
-# One that has another name, too, is not gone then.
+# If it has another name, too, the file still exists.
 for what in 'ln dst other; echo >new; mv new dst' 'mv dst new; echo >dst'; do
 	it "... also when it has another name ($what)" \
 	    meanwhile 52 '^pardd: NOT complete: dst was removed' "$what"
 	it "... and when it is appended to ($what)" \
 	    meanwhile 52 '^pardd: NOT complete: dst was removed' "$what" oflag=append
 done
-it "does not mind what its name is, as long as no other has it" \
+it "does not mind a new name, as long as the old one still leads to the target" \
     meanwhile 0 '^pardd: complete' 'ln dst other; mv dst new; ln -s new dst'
 it "says so when what it appends to is removed during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst' oflag=append
-it "says so when the target is cut off during the copy" \
+it "says so when the target is truncated during the copy" \
     meanwhile 15 '^pardd: NOT complete: dst was truncated at byte 999999' 'truncate -s 999999 dst'
-# cut_short STAGE OPERANDS...: it is cut off half-way, and written further.
+# cut_short STAGE OPERANDS...: it is truncated half-way, and written on.
 # A stage of the source is so many bytes.
 cut_short()
 {
@@ -332,12 +332,12 @@ cut_short()
 	exited 15 && says '^pardd: NOT complete: .*was truncated'
 }
 for stage in 300000 5000000; do
-	it "says so when it was cut off and written further, $stage" cut_short $stage
+	it "says so when it was truncated and written on, $stage" cut_short $stage
 	it "says so when what it appends to was, $stage" cut_short $stage oflag=append
 	it "says so when standard output was, $stage" cut_short $stage of=-
 	it "says so of a copy with zeros left out, $stage" cut_short $stage oflag=sparse
 done
-# All but one of the workers have done what they had to do.
+# All workers but one are done.
 late_piece()
 {
 	"$blocks" make src 4M && : >dst || return
@@ -346,7 +346,7 @@ late_piece()
 	until_true 20 as_large dst $((63 * 65536)) && : >dst && touch go &&
 	    exited 15 && says '^pardd: NOT complete: .*was truncated'
 }
-it "says so when only the last piece was written after that" late_piece
+it "says so when only the last piece was written after it was truncated" late_piece
 # shifted COMMAND OPERANDS...: what was written comes to lie elsewhere in a longer file.
 shifted()
 {
@@ -376,8 +376,8 @@ beside()
 	until_true 20 grep -qs waits faults && "$pardd" if=src of=dst seek=20000 2>err2 && cat src >>dst &&
 	    fallocate -p -o 16M -l 64k dst && touch go && wait "$!"
 }
-it "does not mind who writes behind it meanwhile" beside
-# Whoever cuts it off makes it as long again, between two writes.
+it "does not mind others who write behind the copy meanwhile" beside
+# It is truncated and made as long again, between two writes.
 emptied()
 {
 	mkfifo p && : >dst || return
@@ -389,7 +389,7 @@ emptied()
 }
 it "says so when it was made long again at once" emptied
 it "says so when what it appends to was" emptied oflag=append
-# Others write to it as well, between two pieces.
+# Others write to it, too, between two pieces.
 mixed()
 {
 	mkfifo p && echo old >dst || return
@@ -404,7 +404,7 @@ mixes()
 	exited 15 &&
 	    says '^pardd: NOT complete: .*: writing [1-9][0-9]* bytes at byte [0-9]+: others have appended to it, too: what should be at byte 65540 of it is at byte 65546'
 }
-it "says so when others append to the same file, in its midst" mixed of=dst oflag=append
+it "says so when others append to the same file during the copy" mixed of=dst oflag=append
 it "... and when the shell opened it with >>" mixed
 mixed_written()
 {
@@ -414,8 +414,8 @@ mixed_written()
 }
 it "... and when the shell opened it for writing" mixed_written
 it "says so of a file in memory" eval 'in_memory && late_piece'
-# What it was to keep, because it had that already, is cut off before its only write,
-# which makes it long again, or whoever cut it off does.
+# What was there already, and was to be kept, is cut off before the only write,
+# which makes the file long again, unless whoever truncated it does.
 # kept_is_cut WHAT WORDS OPERANDS...
 kept_is_cut()
 {
@@ -463,20 +463,20 @@ for name in src dst json; do
 	it "does not follow a link in the place of $name" \
 	    found 52 '^pardd: ' "$name" "mv link $name" json=json
 done
-it "copies to a link that leads to the same file all the same" eval \
+it "still copies to a link that leads to the same file" eval \
     'found 0 "^pardd: complete" dst "mv dst new; ln -s new dst" && same src new'
 it "copies to a file that had no name to begin with" eval \
     '"$blocks" make src 1000000 && exec 5>gone && rm gone && exits 0 "$pardd" if=src of=/dev/fd/5 && complete &&
     holds /dev/fd/5 0 0 1000000 && exits 0 "$pardd" if=src >&5'
-# An end that is inherited has no name, whatever it is called in messages.
+# An inherited end has no name, whatever messages call it.
 called()
 {
 	"$blocks" make src 1000000 && cp src dst && mkfifo 'standard input' 'standard output' &&
 	    exits 0 timeout -k 1 20 sh -c "exec '$pardd' $1" && complete
 }
-it "compares with none of that name" called 'compare=1 of=dst <src'
-it "looks into none called standard output" called 'if=src verbose=1 1<>dst'
-it "reads none of that name back" called 'if=src verify=1 1<>dst'
+it "compares with no file that is called standard input" called 'compare=1 of=dst <src'
+it "looks into no file that is called standard output" called 'if=src verbose=1 1<>dst'
+it "reads no file that is called standard output back" called 'if=src verify=1 1<>dst'
 overwritten()
 {
 	"$blocks" make src 8M && cp src dst && mkfifo 'standard output' || return
@@ -485,7 +485,7 @@ overwritten()
 	exits 0 sh -c "exec '$pardd' if=src 1<>dst" && complete &&
 	    timeout 20 sh -c 'echo all >"standard output"' && wait && [[ $(<got) = all ]]
 }
-it "opens none of that name to overwrite it" overwritten
+it "opens no file that is called standard output to overwrite it" overwritten
 
 it "leaves no target that could not be made ready" eval \
     '"$blocks" make src 1000 && with_faults "op=direct fail=ENOMEM" exits 62 "$pardd" if=src of=dst oflag=direct &&
@@ -494,7 +494,7 @@ udp()
 {
 	"$blocks" make src 1000 && exits 15 bash -c "exec '$pardd' if=src >/dev/udp/127.0.0.1/9" && one_line 'messages may be lost'
 }
-it "writes to no socket that may lose what is written" udp
+it "does not write to a socket that may lose data" udp
 queue()
 {
 	"$blocks" make src 1000 && mkdir queues && mount -t mqueue none queues || return
@@ -503,9 +503,9 @@ queue()
 	    exits 15 timeout 20 "$pardd" if=queues/q of=dst && one_line 'is a message queue' && [[ ! -e dst ]]
 }
 given '((EUID == 0)) && grep -q mqueue /proc/filesystems' "no mqueue, or not root" \
-    it "says that a message queue is no file" queue
+    it "says that a message queue is not a file" queue
 
-# What may not be written is found out by -d, with the status of the run.
+# -d finds out what may not be written, and ends with the status of the run.
 foreseen()
 {
 	local look='' want=$1
@@ -535,15 +535,15 @@ accessed()
 }
 if command -v setpriv >/dev/null && setpriv --bounding-set -dac_override true 2>/dev/null; then
 	it "says that it cannot leave the access time alone" accessed if=src
-	it "makes a target that the umask keeps from its owner" unlucky 0222
-	it "... and from everybody" unlucky 0777
 	it "... of standard input" accessed '<src'
+	it "makes a target that its owner may not write, by the umask" unlucky 0222
+	it "... or nobody may do anything with" unlucky 0777
 	for file in json=shut/x log=shut/x json=shut.file log=shut.file map=shut/x control=shut/x \
 	    profile=shut/x.csv manifest=shut/x; do
-		it "says with -d, too, that $file may not be written" foreseen 63 of=dst "$file"
+		it "also says with -d that $file may not be written" foreseen 63 of=dst "$file"
 	done
-	it "says with -d, too, that a target may not be made" foreseen 63 of=shut/x
-	it "objects to something else first, with -d and without" foreseen 101 of=shut/x skip=9
+	it "also says with -d that a target may not be made" foreseen 63 of=shut/x
+	it "has the same objection first, with -d and without" foreseen 101 of=shut/x skip=9
 else
 	skip "no setpriv, or not root" "says with -d what may not be written"
 fi
@@ -560,7 +560,7 @@ slowly()
 	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how)
 }
 bytes=$((64 << 20))
-# What is there after a signal: as much as it says, and all of it right.
+# What is there after a signal: as much as the report says, and all of it right.
 truthful()
 {
 	local n
@@ -577,7 +577,7 @@ drains()
 	ended signal "$2" && truthful && says 'note: .* oflag=sparing skips'
 }
 for thr in $(few 1 16); do
-	it "finishes what is in flight on SIGINT, reports, dies of it ($thr workers)" \
+	it "finishes what is in flight on SIGINT, reports, and dies of it ($thr workers)" \
 	    drains INT 2 "$thr"
 done
 it "does so on SIGTERM" drains TERM 15 4
@@ -590,7 +590,7 @@ quit_core()
 }
 it "does so on SIGQUIT without a core" quit_core
 
-# Reads that never return: nobody can drain them.
+# Reads that never return: they cannot be waited for.
 stuck()
 {
 	"$blocks" make src 2M
@@ -616,7 +616,7 @@ leaves_at_another()
 	    says '^pardd: NOT complete: stopped by SIGINT; quit at SIGTERM, with transfers in flight$'
 }
 it "leaves at once on another signal, and names both" leaves_at_another
-# Once, and nothing comes back: it leaves without, after ten seconds.
+# One signal, and nothing comes back: it leaves without waiting, after ten seconds.
 leaves_alone()
 {
 	stuck && took=$EPOCHREALTIME && kill -TERM "$pid" || return
@@ -640,7 +640,7 @@ leaves()
 {
 	aside leaves_alone && aside leaves_flush && all_well
 }
-it "leaves by itself when a read does not come back, or a flush" leaves
+it "leaves by itself when a read or a flush does not come back" leaves
 # repeated SIGNAL NUMBER MS: the same signal once more, within that time
 repeated()
 {
@@ -658,11 +658,11 @@ repeated()
 	ended signal "$2" && { ((took > $3)) || truthful; }
 }
 # The kernel sends one SIGHUP, the shell another.
-it "takes the two SIGHUP of a terminal that hangs up for one" promptly 900 repeated HUP 1 900
+it "takes the two SIGHUPs of a terminal that hangs up for one" promptly 900 repeated HUP 1 900
 # timeout(1) sends it to the command, and to all of its process group.
-it "takes the two SIGTERM of timeout for one" promptly 150 repeated TERM 15 150
+it "takes the two SIGTERMs of timeout for one" promptly 150 repeated TERM 15 150
 it "does so with SIGINT" promptly 150 repeated INT 2 150
-# One that comes when all is drained, and nobody has read it.
+# A second one comes when nothing is in flight any more, and nobody has read it.
 repeated_late()
 {
 	"$blocks" make src "$bytes" && : >dst || return
@@ -700,7 +700,7 @@ late()
 	    touch end && until_true 20 grep -q signal how && ended signal 15 &&
 	    cmp -n "$(stat -c %s dst)" src dst
 }
-it "is left with nothing taken from workers that are late" late
+it "takes nothing away from workers that are late" late
 stuck_pipe()
 {
 	mkfifo p
@@ -758,7 +758,7 @@ unread_end()
 	unread status=progress && until_true 20 grep -q '"event":"result"' json && sleep 0.2 &&
 	    kill -TERM "$pid" && until_true 20 grep -q signal how && ended signal 15
 }
-it "can be stopped when it is over, and nobody reads its messages" unread_end
+it "can be stopped when the copy is over, and nobody reads its messages" unread_end
 # deaf: it has SIGTERM blocked
 deaf()
 {
@@ -810,7 +810,7 @@ if command -v script >/dev/null; then
 else
 	skip "no script" "can be stopped while nobody reads its terminal"
 fi
-# hung RULE OPERANDS...: at a file of the run the file system does not answer
+# hung RULE OPERANDS...: the file system of one of the run's files does not answer
 hung()
 {
 	"$blocks" make src 2M || return
@@ -832,7 +832,7 @@ lost_with_little_stack()
 if [[ $VARIANT = plain ]]; then
 	it "looks at what was lost with a small stack" lost_with_little_stack
 fi
-# hung_close END STATUS SAYS [RULE]: nor at the last close of an end
+# hung_close END STATUS SAYS [RULE]: ... nor when an end is closed for the last time
 hung_close()
 {
 	local last
@@ -844,7 +844,7 @@ hung_close()
 	    until_true 10 says 'still closing its ends' >said && kill -TERM "$pid" && until_true 12 grep -q exit how &&
 	    ended exit "$2" && says "$3" && grep -q "\"status\":$2" json
 }
-# Nor where the target of a rescue is looked at for what was lost.
+# ... nor when the target of a rescue is searched for what was lost.
 hung_look()
 {
 	local bad="on=$PWD/src op=read at=1000000+1 fail=EIO" last
@@ -868,12 +868,12 @@ hung_log()
 	    until_true 10 grep -q exit how && ended exit 0 && says 'log=log: it is not complete' &&
 	    complete && grep -q '"status":0' json
 }
-it "can be stopped while it waits for the file system of a file of the run" hung_file
-it "... of the report of several targets" hung_report
+it "can be stopped while the file system of one of its files does not answer" hung_file
+it "... that of the report of several targets" hung_report
 it "... while a target does not close, which is then not flushed" hung_close dst 103 'dst: closing: its file system does not answer'
-it "... while a target is looked at for what was lost" hung_look
-it "... while a source does not, which does no harm" hung_close src 0 '^pardd: complete'
-# What there is to say of it was found out before.
+it "... while a target is searched for what was lost" hung_look
+it "... while a source does not close, which does no harm" hung_close src 0 '^pardd: complete'
+# What is said of it was found out before.
 hung_changed()
 {
 	while sleep 0.1; do
@@ -881,7 +881,7 @@ hung_changed()
 	done &
 	hung_close src 0 'src: was written to while it was read' "on=$PWD/src op=read nth=1 sleep=500"
 }
-it "... and says what has become of that" hung_changed
+it "... and says what has become of the target" hung_changed
 it "... at once by a second signal" eval \
     'hung op=rename hash=md5 hashfile=sums && kill -TERM "$pid" && noticed && sleep 1.2 && kill -TERM "$pid" &&
     until_true 3 grep -q exit how && ended exit 15'
@@ -897,8 +897,8 @@ ignored()
 	wait "$job"
 	ended exit 0 && complete && holds dst 0 0 2M
 }
-it "goes on when SIGINT was ignored from the start" ignored INT 2
-it "goes on when SIGHUP was ignored from the start (nohup)" ignored HUP 1
+it "ignores SIGINT if it was ignored at the start" ignored INT 2
+it "ignores SIGHUP if it was ignored at the start (nohup)" ignored HUP 1
 storm()
 {
 	local n=0 rules="on=$PWD/src op=read at=2096640+512 until=$PWD/go;"
@@ -964,7 +964,7 @@ closed_zero()
 	"$pardd" "$@" of=dst bs=512 count=9 2>&-
 	size_is dst 4608 && "$blocks" zero dst 0 4608
 }
-it "writes no message into a target that takes the place of stderr" \
+it "writes no message into a target that got the descriptor of stderr" \
     closed_zero if=/dev/zero
 it "... with generated input" closed_zero iflag=00
 closed_stdin()
@@ -979,7 +979,7 @@ closed_early()
 	    seek=1 oflag=excl 2>&-
 	size_is dst 4608 && holds dst 0 0 4608 9
 }
-it "writes no refusal there either" closed_early
+it "writes no refusal there, either" closed_early
 own_messages()
 {
 	"$blocks" make src 100000 && : >dst || return
@@ -996,8 +996,8 @@ both_outputs()
 	"$blocks" make src 100000 && exits 0 to_both &&
 	    holds dst 0 0 100000 && tail -n 1 dst | grep -q '^pardd: complete, flushed$'
 }
-it "writes its messages behind a copy that goes to the same descriptor" both_outputs
-# The same with much to say on the way: a signal, a note, the plan, a live line.
+it "writes its messages behind a copy that goes to their descriptor" both_outputs
+# The same with much to say meanwhile: a signal, a note, the plan, a live line.
 # REDIRECTION OPERANDS...
 talks()
 {
@@ -1011,7 +1011,7 @@ talks()
 	    tail -c +512001 src >&5 && exec 5>&- && wait $! || return
 	cmp -n 1M src dst && tail -c +1048577 dst >err && says '^pardd: complete' && says 'bs='
 }
-it "writes all it says behind the copy" talks '>dst 2>&1' bpt=16
+it "writes everything it says behind the copy" talks '>dst 2>&1' bpt=16
 it "writes it behind what it appends" talks '>>dst 2>&1' bpt=16
 it "writes it behind the copy by a descriptor of its own" talks '>dst 2>dst' bpt=16
 it "... and by one that appends" talks '>dst 2>>dst' bpt=16
@@ -1027,8 +1027,8 @@ one_pipe()
 		fail "${PIPESTATUS[0]}: $(head -c 300 out)"
 }
 it "does not copy into a pipe that its messages go to" one_pipe
-it "... with status=none either" one_pipe status=none
-it "copies exactly when its messages have no room" closed '2>/dev/full'
+it "... with status=none, either" one_pipe status=none
+it "copies exactly when there is no room for its messages" closed '2>/dev/full'
 it "says 59 when the stdin to copy is closed" eval 'exits 59 "$pardd" if=- of=dst <&- && [[ ! -e dst ]]'
 closed_out()
 {
@@ -1050,7 +1050,7 @@ closed_names()
 	((status > 50)) || fail "in: status $status" || return
 	does_not_say '^pardd: complete'
 }
-it "copies neither from nor to one that is closed by its name" closed_names
+it "copies neither from nor to a closed one by its name" closed_names
 
 # ------------------------------------------------ nothing is created in /dev
 
@@ -1097,4 +1097,4 @@ shm()
 	"$blocks" make src 1000 && exits 0 "$pardd" if=src of="/dev/shm/$typo" &&
 	    holds "/dev/shm/$typo" 0 0 1000
 }
-given has_shm "no /dev/shm" it "creates files in /dev/shm, which is like any other" shm
+given has_shm "no /dev/shm" it "creates files in /dev/shm, which is a directory like any other" shm

@@ -27,10 +27,10 @@ flush_with_date_fails()
 	exits 0 with_faults "on=$PWD/dst op=flush fail=EINTR nth=$n" "$pardd" if=src of=dst map=map &&
 	    faulty fsync && same src dst && grep -q ' written=' map
 }
-it "... the one with the time of the last write, too" flush_with_date_fails
+it "... also the flush that comes with the time of the last write" flush_with_date_fails
 flush_fails_midway()
 {
-	# only the first one fails: the kernel reports such an error once
+	# only the first fails: the kernel reports such an error once
 	slowly "on=$PWD/dst op=flush fail=EIO nth=1" mapinterval=1
 	wait $!
 	ended exit 103 && faulty fdatasync && nothing_safe && says 'flushing'
@@ -62,8 +62,8 @@ flushed_beside()
 	waits && /^f.*sync/ { flushed = 1 }
 	END { exit !flushed }' faults
 }
-it "saves nothing as finished before a write is over that will fail" write_fails_late
-# Only the write without room is lost.
+it "saves nothing as finished while a write that will fail is not over" write_fails_late
+# Only the write that found no room is lost.
 full()
 {
 	stuff && rm dst && exits "$2" with_faults "on=$PWD/dst op=write at=1048576+ fail=$1" \
@@ -75,8 +75,8 @@ for thr in $(few 1 16); do
 	it "saves what was written to a target that is full ($thr workers)" full ENOSPC 78 $thr
 done
 it "... or whose quota is used up" full EDQUOT 15 1
-it "... or that may not become longer" full 27 77 1	# EFBIG
-# A lane that has written 4 MiB meets early write-back.
+it "... or that must not become longer" full 27 77 1	# EFBIG
+# A worker that has written 4 MiB meets early write-back.
 full_elsewhere()
 {
 	local size=16777216
@@ -84,7 +84,7 @@ full_elsewhere()
 	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 && faulty sync_file_range && nothing_safe
 }
 it "saves nothing as finished when an earlier write found no room" full_elsewhere
-# The map cannot be written when it is saved; when the copy began it could.
+# The map cannot be written when it is saved; it could when the copy began.
 no_room()
 {
 	echo "on=$PWD/map.pardd.tmp op=flush times=1;on=$PWD/map.pardd.tmp op=flush fail=ENOSPC"
@@ -96,7 +96,7 @@ not_saved()
 	    does_not_say 'flush|^pardd: complete' && same src dst && nothing_safe &&
 	    grep -q '"verdict":"stopped".*"flushed":true' json && [[ ! -e map.pardd.tmp ]]
 }
-it "tells of a map that could not be saved, which is no matter of the target" not_saved
+it "tells of a map that could not be saved, and does not blame the target" not_saved
 not_saved_either()
 {
 	local at
@@ -106,7 +106,7 @@ not_saved_either()
 	    says 'NOT complete: 15872 bytes could not be read, and map was not saved: .*No space' &&
 	    does_not_say 'shows where|flush|see map' && [[ $(grep -c 'unreadable: bytes' err) = 31 ]]
 }
-it "... and does not refer to it for what is bad" not_saved_either
+it "... and does not refer the reader to it for bad blocks" not_saved_either
 not_saved_midway()
 {
 	slowly "$(no_room)" mapinterval=1
@@ -122,7 +122,7 @@ not_saved_at_all()
 	    "$pardd" if=src of=dst map=map && faulty fsync && nothing_safe &&
 	    says 'NOT complete: src.*No such device; map was not saved: .*No space'
 }
-it "tells of it beside what ended the copy" not_saved_at_all
+it "tells of that, too, beside what ended the copy" not_saved_at_all
 write_back_fails()
 {
 	local nth seen=0 size=16777216
@@ -155,7 +155,7 @@ told_once()
 	stuff && run with_faults "on=$PWD/dst op=range,flush from=3 once fail=EIO sleep=2500;\
 on=$PWD/dst op=write old" "$pardd" if=src of=dst map=map bs=512 bpt=256 thr=1 mapinterval=1
 }
-it "saves nothing as finished while a worker deals with that" told_first
+it "saves nothing as finished while a worker deals with that error" told_first
 it "copies all again after that" eval 'flush_fails && rescue 0 nth=999999 && same src dst && is + 0+$size'
 
 vanishes()
@@ -176,18 +176,18 @@ timed_out()
 	stuff && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=$1" \
 	    "$pardd" if=src of=dst map=map bs=512 && is - "$bad" && is '?*/' '' && honest
 }
-it "goes on where the kernel has waited too long for a read" timed_out 110	# ETIMEDOUT
-it "goes on where the file system is damaged" timed_out 117	# EUCLEAN
-it "... or its checksum is wrong" timed_out 74	# EBADMSG
-it "... or a read was lost on its way" timed_out 67	# ENOLINK
-# same_pass: the position is that of the earlier map
+it "goes on after a read for which the kernel has waited too long" timed_out 110	# ETIMEDOUT
+it "goes on after an error of a damaged file system" timed_out 117	# EUCLEAN
+it "... or of a wrong checksum" timed_out 74	# EBADMSG
+it "... or of a read that was lost on its way" timed_out 67	# ENOLINK
+# same_pass: the position is the one of the earlier map
 same_pass()
 {
 	[[ $(grep -v '^#' map | head -n 1 | tr -s ' ') = '0x00000000 ? 1' ]] ||
 	    fail "not at the beginning but $(awk '!/^#/ { print; exit }' map)"
 }
-# A disk that answers everything with errors, after a run that has read some of it.
-# dead THR LINE...: nothing becomes bad; once the disk is back it is all copied
+# A disk that answers only with errors, after a run that has read some of it.
+# dead THR LINE...: nothing becomes bad; once the disk is back, all of it is copied
 dead()
 {
 	bad=0+$size
@@ -207,21 +207,21 @@ for ((at = 0x8000; at < size; at += 0x8000)); do
 	spots+=("$(printf '0x%X 0x4000 *' $at)" "$(printf '0x%X 0x4000 +' $((at + 0x4000)))")
 done
 for thr in $(few 1 16); do
-	it "ends when a disk that it goes on with is dead ($thr workers)" dead $thr "${kinds[@]}"
-	it "... all of which was tried ($thr workers)" dead $thr "${spots[@]}"
-	it "... of whose bad blocks it is the turn ($thr workers)" \
+	it "ends when the disk of a continued rescue is dead ($thr workers)" dead $thr "${kinds[@]}"
+	it "... even if all of it was tried ($thr workers)" dead $thr "${spots[@]}"
+	it "... even if its bad blocks come next ($thr workers)" \
 	    dead $thr '0x0 0x100000 +' '0x100000 0x100000 -'
-	it "... that has no block left untried ($thr workers)" \
+	it "... even if no block is left untried ($thr workers)" \
 	    dead $thr '0x0 0x80000 +' '0x80000 0x180000 /'
-	it "... and has been dead for few reads ($thr workers)" \
+	it "... even if it has failed only a few reads ($thr workers)" \
 	    dead $thr '0x0 0x100000 +' '0x100000 0x400 -' '0x100400 0xFFC00 +'
-	it "... of blocks that nobody has tried ($thr workers)" \
+	it "... even if they are of blocks that nobody has tried ($thr workers)" \
 	    dead $thr '0x0 0x100000 +' '0x100000 0x200 ?' '0x100200 0xFFE00 +'
 done
 part='skip=2048 seek=2048'
-it "... of which it read another part" dead 4 '0x0 0x80000 +' '0x80000 0x180000 ?'
+it "... even if another part of it was read" dead 4 '0x0 0x80000 +' '0x80000 0x180000 ?'
 part=retries=20
-# from_cache THR: of what was read all is dead, but a little that was read last.
+# from_cache THR: all that was read is dead, but for a little that was read last.
 from_cache()
 {
 	begun_with '0x0 0x1F0000 +' '0x1F0000 0x10000 ?' && "$blocks" make src 4M &&
@@ -230,7 +230,7 @@ from_cache()
 	    says 'even for what could be read before' && is + 0+2097152 && is '-*/' ''
 }
 for thr in $(few 1 16); do
-	it "... but for a little that it has in its cache ($thr workers)" from_cache $thr
+	it "... even if it still answers from its cache ($thr workers)" from_cache $thr
 done
 # What the map calls read comes from the source.  Zeros that were read beside the error
 # may be on the target, but not in the map.
@@ -238,7 +238,7 @@ untold()
 {
 	"$maps" check -p map src dst old 0 0 $size
 }
-# turns_to KIND FROM OPERANDS...: after its errors all of the disk reads as that
+# turns_to KIND FROM OPERANDS...: after its errors, all of the disk reads as that
 turns_to()
 {
 	local what=${1/#[!z]*/the same again, as there is}
@@ -257,7 +257,7 @@ turns_without_map()
 	turns_to "$@" coe=1 && does_not_say '^pardd: complete'
 }
 for thr in $(few 1 16); do
-	it "does not believe the zeros of a disk that has met errors ($thr workers)" \
+	it "does not believe the zeros of a disk after errors ($thr workers)" \
 	    turns_and_back zero $((30 + 4 * thr)) thr=$thr
 	for junk in zero fill=255 fill=170 stale; do
 		it "... late, $junk ($thr workers)" turns_and_back $junk $((50 + 3 * thr)) thr=$thr
@@ -265,7 +265,7 @@ for thr in $(few 1 16); do
 		    40 thr=$thr engine=threads
 	done
 done
-# It does so during a slow error, while another worker reads on.
+# That happens during a slow error, while another worker reads on.
 zeros_meanwhile()
 {
 	bad=393216+32768
@@ -273,7 +273,7 @@ zeros_meanwhile()
 on=$PWD/src op=read from=38 zero" "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=2 &&
 	    says 'zeros, as there are now where it had something else' && untold
 }
-it "... nor those that came while it was at its first error" zeros_meanwhile
+it "... nor those that came during its first error" zeros_meanwhile
 gone_on_blank()
 {
 	begun_with '0x0 0x100000 +' '0x100000 0xF0000 ?' '0x1F0000 0x10000 -' &&
@@ -281,7 +281,7 @@ gone_on_blank()
 	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 &&
 	    says "reading $2: zeros, as" && "${@:3}"
 }
-it "... that a run before has met" gone_on_blank 17 "4096 bytes at byte 1048576" honest
+it "... nor those after an error of an earlier run" gone_on_blank 17 "4096 bytes at byte 1048576" honest
 it "... at the end, too" gone_on_blank 18 "978944 bytes at byte 1052672" is "?" 1052672+978944
 # Killed when zeros were confirmed once, and more have followed: the map has the first; saved later, all.
 doubted()
@@ -295,9 +295,9 @@ doubted()
 	wait $!
 	is + "0+$3"
 }
-it "has nothing that is in doubt in its map when it is killed" doubted 7 0 1052672
-it "... but what was confirmed by then" doubted 0 300 1998848
-# true_junk BYTE THR: what is so on the disk: one byte, one block again and again
+it "has nothing doubtful in its map when it is killed" doubted 7 0 1052672
+it "... but has what was confirmed by then" doubted 0 300 1998848
+# true_junk BYTE THR: the disk really holds that: one byte, or one block, again and again
 true_junk()
 {
 	"$blocks" make src 1M && "$blocks" make dst 4M 9 && cp dst old &&
@@ -318,12 +318,12 @@ lost_only()
 }
 for thr in $(few 1 16); do
 	for junk in 0 377; do
-		it "believes what a disk repeats on which the rest is as it was (\\$junk, $thr workers)" \
+		it "believes what a disk repeats if the rest is as it was (\\$junk, $thr workers)" \
 		    true_junk $junk $thr
 	done
 done
 # What was read is a small part at the beginning, of which the first block is
-# all that can be read: whatever is asked, it is not that again and again.
+# all that can be read: it is not asked for that again and again.
 first_only()
 {
 	begun_with '0x0 0x40000 +' '0x40000 0x1C0000 ?' &&
@@ -331,7 +331,7 @@ first_only()
 	    map=map bs=512 thr=4 && as_before
 }
 it "... but for one block" first_only
-# What was read has died since; the rest is as good as before.
+# What was read has died since; the rest can be read as before.
 only_fresh()
 {
 	local size=16777216
@@ -342,7 +342,7 @@ it "goes on when only what it had read is dead" only_fresh
 it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
     '0x100400 0xFFC00 +'
 part=
-# What was read is none of this copy, and most of what is not could not be.
+# What was read is not part of this copy, and most of this copy could not be read.
 read_elsewhere()
 {
 	local at lines=()
@@ -353,8 +353,8 @@ read_elsewhere()
 	begun_with "${lines[@]}" '0x50000 0xB0000 +' '0x100000 0x8000 ?' '0x108000 0xF8000 -' &&
 	    rescue 100 '' thr=1 skip=2048 seek=2048 count=64 && is + 327680+720896 && same dst old
 }
-it "goes on when it can read what is none of the copy" read_elsewhere
-# It goes in the second retry; what failed in the first was proved to be bad.
+it "goes on when it can read what is not part of the copy" read_elsewhere
+# The source goes in the second retry; what failed in the first was proved to be bad.
 goes_later()
 {
 	begun_with '0x0 0x20000 +' '0x20000 0x200 -' '0x20200 0xDFE00 +' '0x100000 0x200 -' \
@@ -377,7 +377,7 @@ half_dead()
 	begun_with '0x0 0x100000 +' '0x100000 0x100000 ?' && rescue 100 '' thr="$1" &&
 	    is - 1048576+1048576 && is + 0+1048576 && same dst old
 }
-# What this run has read cannot be read any more, but it was bad before.
+# What this run has read cannot be read any more; but it was bad before.
 weak()
 {
 	bad=1048576+1048576
@@ -388,10 +388,10 @@ at=$bad fail=EIO" "$pardd" if=src of=dst map=map bs=512 retries=1 thr="$1" &&
 }
 for thr in $(few 1 16); do
 	it "calls all bad where no block was ever read ($thr workers)" all_bad $thr
-	it "goes on where most of before can be read ($thr workers)" half_dead $thr
+	it "goes on where most of what was read before can be read ($thr workers)" half_dead $thr
 	it "... but not what a retry brought back ($thr workers)" weak $thr
 done
-# Of 2.5 GiB that were read before, it is enough to read 6 of 16 blocks again.
+# Of 2.5 GiB that were read before, it is enough that 6 of 16 blocks can be read again.
 large()
 {
 	local bad=2684354560+1048576
@@ -399,7 +399,7 @@ large()
 	    printf '%s\n' '0 ? 1' '0x0 0xA0000000 +' '0xA0000000 0x100000 ?' >map &&
 	    rescue 100 '' thr=1 && is - "$bad" && is + 0+2684354560
 }
-it "goes on where a large disk can still be read" large
+it "goes on where much of a large disk can still be read" large
 shrinks()
 {
 	slowly "$half"
@@ -411,7 +411,7 @@ shrinks()
 }
 it "ends when the source ends early, with the map" shrinks
 
-# The directory of the map is renamed meanwhile, and another is there, with a map.
+# The directory of the map is renamed meanwhile, and another takes its place, with a map.
 moved()
 {
 	local map=maps/map
@@ -430,7 +430,7 @@ moved_with_bad()
 	moved 52 'on=src op=read at=1572864+512 fail=EIO;' && is - 1572864+512 moved/map &&
 	    is + 0+1572864,1573376+523776 moved/map && same <(head -c 1572864 src) <(head -c 1572864 dst)
 }
-it "saves the map in the directory that it was in, wherever that is now" moved_away
+it "saves the map in the directory in which it was, wherever that is now" moved_away
 it "... with bad blocks" moved_with_bad
 # -------------------------------------------------------- the order of things
 
@@ -460,7 +460,7 @@ order()
 if [[ $VARIANT != plain ]]; then
 	:					# it is the same in all
 elif traced >/dev/null 2>&1; then
-	it "saves a map when the target is flushed, and renames it when it is written" order
+	it "saves a map once the target is flushed, and renames it once it is written" order
 else
 	skip "no strace" "saves a map when the target is flushed"
 fi

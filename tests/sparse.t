@@ -18,7 +18,7 @@ data()
 }
 
 # sparse_file FILE: 32 MiB with data and holes, long ones and short ones, and
-# with data that is zeros
+# with data that are zeros
 sparse_file()
 {
 	truncate -s 32M "$1" && data "$1" 0 70000 1M 3M 8M 4096 12M 1000 \
@@ -61,9 +61,9 @@ done
 it "keeps them in small pieces" keeps bs=512 bpt=8 thr=16
 only plain asan
 it "keeps them in odd pieces" keeps bs=512 bpt=300
-it "keeps them past the page cache" keeps iflag=direct oflag=direct
+it "keeps them with direct I/O" keeps iflag=direct oflag=direct
 it "keeps them in the page cache" keeps iflag=cached oflag=cached
-it "keeps them when the file is cut off first" eval \
+it "keeps them when the target is cut off first" eval \
     '"$blocks" make dst 40M 9 && keeps oflag=trunc'
 
 unread()
@@ -110,8 +110,8 @@ if has_shm && [[ $VARIANT = plain ]]; then
 		    holds "$far.2" $((9 << 40)) $((9 << 40)) 1M 1 &&
 		    exits 0 timeout 20 "$pardd" if="$far" of="$far.2" thr=16
 	}
-	it "copies a hole of 16 TiB in no time" huge
-	# Onto nothing, and onto a file that is one hole, too.
+	it "copies a hole of 16 TiB at once" huge
+	# To a new file, and to a file that is one hole.
 	larger()
 	{
 		far=$(mktemp /dev/shm/pardd-far.XXXXXX) && undo rm -f "$far" "$far.2" &&
@@ -125,7 +125,7 @@ if has_shm && [[ $VARIANT = plain ]]; then
 	}
 	it "copies a hole of 64 PiB as fast" larger
 fi
-# What tmpfs says of the last page that a file can have is not so.
+# tmpfs is wrong about the last page that a file can have.
 last_page()
 {
 	local last=9223372036854775807
@@ -135,7 +135,7 @@ last_page()
 	    size_is dst 100000 && [[ $(tail -c 9 dst | tr -d '\0') = pardd ]]
 }
 it "copies what is in the last page before 8 EiB" last_page
-# The last hole of it is as fast as any other.  far SIZE
+# The last hole is as fast as any other.  far SIZE
 far()
 {
 	in_memory && truncate -s "$1" src 2>/dev/null || return 0
@@ -146,7 +146,7 @@ far()
 for size in 9223372036854775807 9223372036854771712 9223372036852678656 9223372036852678655; do
 	it "copies a hole that ends at byte $size" far $size
 done
-# In a huge page, no data is found there either.
+# Nor does it find data there in a huge page.
 huge_page()
 {
 	local last=9223372036854775807
@@ -163,7 +163,7 @@ end_of()
 {
 	dd if="$1" iflag=skip_bytes skip=$((9223372036854775807 - $2)) bs=64k status=none
 }
-# Where such data ends, the kernel says in a negative number that is no error.
+# The kernel says where such data ends in a negative number that is not an error.
 last_pages()
 {
 	in_memory && truncate -s 9223372036854775807 src 2>/dev/null || return 0
@@ -175,7 +175,7 @@ it "... and data that goes on into the last page" last_pages
 
 given '((EUID == 0))' "not root" it "... and what is in a huge page there" huge_page
 
-# onto what was there: RULES OPERANDS...
+# onto a file with old data: RULES OPERANDS...
 onto_file()
 {
 	local rules=$1
@@ -186,14 +186,14 @@ onto_file()
 }
 only plain asan
 it "leaves nothing old in the holes" onto_file ''
-it "frees what lay there" eval \
+it "frees the blocks that lay there" eval \
     'onto_file "" && (($(in_use dst) < 20 << 20))'
 it "writes zeros where no hole can be punched" eval \
     'onto_file "on=dst op=zero fail=EOPNOTSUPP" && faulty fallocate'
 it "leaves nothing old with oflag=nosparse" onto_file '' oflag=nosparse
 it "leaves nothing old with oflag=trim" onto_file '' oflag=trim
 it "leaves nothing old in small pieces" onto_file '' bs=512 bpt=3 thr=16
-# A hole at the end, of which the last block is not whole: BYTES OPERANDS...
+# A hole at the end, whose last block is not whole: BYTES OPERANDS...
 pads_hole()
 {
 	local bytes=$1 whole=$((($1 + 65535) / 65536 * 65536))
@@ -210,7 +210,7 @@ done
 it "pads it with zeros, oflag=sparse" pads_hole 3477504 oflag=sparse
 it "pads it with zeros, page cache" pads_hole 3477504 iflag=cached oflag=cached
 it "pads it with zeros, engine=async" pads_hole 3477504 engine=async oflag=direct
-it "pads it with zeros where they cannot be punched" eval \
+it "pads it with zeros where no hole can be punched" eval \
     'with_faults "on=dst op=zero fail=EOPNOTSUPP" pads_hole 3477504'
 no_zeros()
 {
@@ -218,7 +218,7 @@ no_zeros()
 	    exits 55 with_faults "on=dst op=zero fail=EIO" "$pardd" if=src of=dst &&
 	    says '^pardd: NOT complete: dst: writing .*Input/output error'
 }
-it "stops when a hole cannot be punched for an error" no_zeros
+it "stops when an error keeps a hole from being punched" no_zeros
 shrunk()
 {
 	truncate -s 64M src && data src 0 1M 40M 1M || return
@@ -244,7 +244,7 @@ it "finds zeros with conv=sparse" found conv=sparse
 only all
 it "finds zeros with oflag=sparse in small pieces" found oflag=sparse bpt=16 thr=16
 only plain asan
-it "finds zeros of a pipe" eval \
+it "finds zeros from a pipe" eval \
     'sparse_file src && cat src | exits 0 "$pardd" of=dst conv=sparse && same src dst &&
     (($(in_use dst) < 5 << 20))'
 pieces()
@@ -256,7 +256,7 @@ pieces()
 data 4096 8192 hole 12288 8192 data 20480 4096 hole 24576 499712 \
 data 524288 4096 hole 528384 520192" ]] || fail "$("$blocks" extents dst)"
 }
-it "finds zeros by the page" pieces
+it "finds zeros page by page" pieces
 
 # ----------------------------------------------------------------- devices
 
@@ -327,7 +327,7 @@ large_steps()
 	n=$(grep -c BLKZEROOUT faults)
 	((n > 0 && n <= 16)) || fail "$n calls for 1 GiB"
 }
-# A disk of which a call takes long, however little it is to zero.
+# A disk on which each call takes long, however little it zeroes.
 small_steps()
 {
 	in_memory
@@ -352,10 +352,10 @@ if ((EUID == 0)) && probe_loop; then
 	it "pads a hole with zeros on a disk" pads_disk
 	it "pads it there with oflag=sparse" pads_disk oflag=sparse
 	it "makes zeros in a few steps where that is quick" large_steps
-	it "makes zeros in steps for which a signal can wait" promptly 1000 small_steps
+	it "makes zeros in steps short enough for a signal to wait" promptly 1000 small_steps
 	for sector in 512 4096; do
-		it "makes zeros of holes on a disk of $sector" onto_disk $sector ''
-		it "makes zeros of zeros on a disk of $sector" \
+		it "makes zeros in place of holes on a disk of $sector" onto_disk $sector ''
+		it "makes zeros in place of zeros on a disk of $sector" \
 		    zeros_onto_disk $sector '' conv=sparse
 		it "frees them with oflag=trim on a disk of $sector" \
 		    onto_disk $sector '' oflag=trim
@@ -367,16 +367,16 @@ if ((EUID == 0)) && probe_loop; then
 	it "makes them through the page cache" onto_disk 512 '' oflag=sparse,cached
 	it "writes zeros where a disk has no better way" eval \
 	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" && faulty BLKZEROOUT'
-	it "writes zeros where a disk has none for oflag=trim either" eval \
+	it "... and for oflag=trim, too" eval \
 	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" oflag=trim && faulty fallocate'
-	it "makes them otherwise where none can be freed" eval \
+	it "makes zeros in another way where no blocks can be freed" eval \
 	    'FAULT_LOG_ALL=1 onto_disk 512 "op=zero fail=EOPNOTSUPP times=1" oflag=trim &&
 	    faulty fallocate && faulty BLKZEROOUT'
 	it "frees blocks of the disk with oflag=trim" freed
-	it "frees none without" kept
-	it "need not begin and end with the disk's pages" odd_place 512 9 60001
-	it "nor with oflag=sparse" odd_place 512 9 60001 oflag=sparse
-	it "zeroes whole blocks of a disk of 4096 only" whole_blocks 4096 8 60000
+	it "frees none without it" kept
+	it "need not begin or end at the disk's pages" odd_place 512 9 60001
+	it "... with oflag=sparse, either" odd_place 512 9 60001 oflag=sparse
+	it "zeroes only whole blocks of a disk of 4096" whole_blocks 4096 8 60000
 	it "says that holes were not read, and zeros not written" eval \
 	    'onto_disk 512 "" verbose=1 &&
 	    says "^pardd: [0-9]+ bytes were holes, and not read$" &&
@@ -499,7 +499,7 @@ unshared()
 		"$pardd" if=src of=dst reflink=always &&
 	    says '^pardd: NOT complete: reflink=always: dst: '
 }
-# The one is written in place, the other is not.
+# One is written in place, the other is not.
 unlike()
 {
 	"$blocks" make src 9000001 && : >dst && chattr +C dst &&
@@ -535,9 +535,9 @@ for type in xfs btrfs; do
 	it "copies the end of a file into another on $type" on $type eval \
 	    '"$blocks" make src 9000001 && "$blocks" make dst 12000000 9 && exits 0 "$pardd" if=src of=dst &&
 	    holds dst 0 0 9000001 && "$blocks" check dst 9000001 9000001 2999999 9'
-	it "copies what does not lie alike on $type" on $type askew
+	it "copies what is not aligned alike on $type" on $type askew
 	it "copies when sharing fails on $type" on $type unshared EOPNOTSUPP '' 15
-	it "copies when sharing fails for an error on $type" on $type unshared EIO '' 55
+	it "copies when sharing fails with an error on $type" on $type unshared EIO '' 55
 	[[ $type != btrfs ]] ||
 		it "says that two files cannot share on $type" on $type unlike
 	it "tells programs about it on $type" on $type told
@@ -559,7 +559,7 @@ never_between()
 	    says '^pardd: NOT complete: reflink=always: dst: the files are in two file systems$'
 }
 if [[ $(stat -f -c %T "$scratch") != tmpfs ]] && has_shm; then
-	it "says that two cannot" never_between
+	it "says that two file systems cannot" never_between
 fi
 unshareable()
 {
@@ -568,7 +568,7 @@ unshareable()
 }
 it "refuses reflink=always for less than a block of a longer file" unshareable
 it "refuses it with -d" unshareable -d
-it "refuses reflink=always for what is no file" eval \
+it "refuses reflink=always for what is not a file" eval \
     '"$blocks" make src 1000; refused "not both files" if=src of=. reflink=always'
 
 planned()
@@ -579,7 +579,7 @@ planned()
 it "plans not to read holes" planned 'holes=not read'
 it "plans to read them for oflag=nosparse" planned 'holes=read' oflag=nosparse
 it "plans to leave holes for zeros" planned 'zeros=holes' oflag=sparse
-it "plans to write them else" planned 'zeros=written'
+it "plans to write them otherwise" planned 'zeros=written'
 it "plans to share blocks" planned 'reflink=if possible'
 it "plans not to with reflink=never" planned 'reflink=no' reflink=never
 
