@@ -29,19 +29,11 @@ same_but()
 {
 	cmp -n "$1" dst old && cmp -i "$1" dst src
 }
-refuses()
-{
-	stuff && printf "$1" >map && cp map before &&
-	    refused "map is not a map: line $2 " if=src of=dst map=map && same map before &&
-	    same dst old && [[ ! -e map.pardd.tmp && ! -e map.bak ]]
-}
 first='0 ? 1\n0 4096 +\n'
 it "takes a map in decimal" takes "$first" 4096
 it "takes a map that is empty" takes '' 0
 it "takes a map that begins later" takes '0 ? 1\n4096 0 +\n' 0
 it "takes pieces of blocks" takes '0 ? 1\n0 100 +\n100 3996 +\n4096 100 ?\n' 4096
-it "refuses what is no status line" refuses 'hello\n' 1
-it "refuses a gap" refuses '0 ? 1\n0 4096 +\n8192 4096 ?\n' 3
 refuses_itself()
 {
 	stuff && cp src map && refused 'map is not a map: line 1 ' if=src of=dst map=map &&
@@ -92,12 +84,6 @@ private()
 	stuff && copy && copy && [[ $(stat -c %a map) = 600 && $(stat -c %a map.bak) = 600 ]]
 }
 it "lets only its owner read it" private
-before()
-{
-	stuff && copy map count=100 && cp map first && copy && ! cmp -s map map.bak &&
-	    grep -q '  +$' map.bak && grep -q '  ?$' map.bak && [[ ! -e map.pardd.tmp ]]
-}
-it "keeps the map before as .bak" before
 it "is not disturbed by what a killed run left, and follows no link" eval \
     'stuff && echo torn >map.pardd.tmp && ln -s nowhere map.bak && copy && [[ ! -e map.pardd.tmp ]] && copy &&
     [[ ! -L map.bak && ! -e nowhere ]] && ln -sf src map.pardd.tmp && copy && "$blocks" check src 0 0 $size'
