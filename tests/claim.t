@@ -239,11 +239,8 @@ fused()
 	    ln -s img other && refused 'the file is mounted' if=src of=other && same img before &&
 	    exits 0 "$pardd" if=img of=copy used=only && says 'uses img'
 }
-ntfs()
-{
-	"$blocks" make src 64k 1 && truncate -s 8M img && mkntfs -qF img >/dev/null 2>&1 && fused ntfs-3g
-}
-given '[[ -c /dev/fuse ]] && command -v ntfs-3g mkntfs' "no ntfs-3g" it "refuses an image that FUSE has mounted" ntfs
+given '[[ -c /dev/fuse ]] && command -v ntfs-3g mkntfs' "no ntfs-3g" it "refuses an image that FUSE has mounted" eval \
+    '"$blocks" make src 64k 1 && truncate -s 8M img && mkntfs -qF img >/dev/null 2>&1 && fused ntfs-3g'
 # serves COMMAND...: the command has something open that is in use here
 serves()
 {

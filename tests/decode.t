@@ -449,13 +449,9 @@ server_dies()
 }
 ! can_nbd || it "tells of a server that dies while its blocks are read" server_dies
 # What is left is a whole gz, but not the one that was there.
-shrinks()
-{
-	local size
-	packed gz 6000 && size=$(stat -c %s x) && cat x x >y && { sleep 1 && truncate -s "$size" y & } &&
-	    exits 102 "$pardd" if=y of=dst decode=auto rate=4M && says "it is cut short: its own bytes end at $size"
-}
-it "does not take what is left of a source for all of it" shrinks
+it "does not take what is left of a source for all of it" eval \
+    'packed gz 6000 && size=$(stat -c %s x) && cat x x >y && { sleep 1 && truncate -s "$size" y & } &&
+    exits 102 "$pardd" if=y of=dst decode=auto rate=4M && says "it is cut short: its own bytes end at $size"'
 # Without room for three blocks it is read in order.
 little_memory()
 {

@@ -95,13 +95,9 @@ older()
 }
 it "cuts off what an older file has behind it" older
 # A file that others write behind the image is no image.
-grows()
-{
-	local pid
-	content image 9000 && { "$pardd" if=image of=x encode=zst bpt=100 rate=6M verify=1 2>err & pid=$!; } &&
-	    until_true 20 test -s x && truncate -s 20M x && wait "$pid" && complete && holds image
-}
-it "cuts off what others put behind it meanwhile" grows
+it "cuts off what others put behind it meanwhile" eval \
+    'content image 9000 && { "$pardd" if=image of=x encode=zst bpt=100 rate=6M verify=1 2>err & pid=$!; } &&
+    until_true 20 test -s x && truncate -s 20M x && wait "$pid" && complete && holds image'
 counted()
 {
 	content image 3000 && exits 0 "$pardd" if=image of=. encode=zst && complete && says 'nothing to flush, encoded as zst$' &&

@@ -191,13 +191,9 @@ it "... by many asynchronous requests" both engine=async thr=3 qd=16 bs=4096 bpt
 only plain asan
 it "... by one worker" both thr=1 engine=threads
 it "... with more in a request than there may be" both bs=512 bpt=131072
-odd()
-{
-	local a
-	"$blocks" make src 3000001 && truncate -s 3000001 dst && serve a -r file src && a=$uri &&
-	    serve b file dst && whole if="$a" of="$uri" && whole if="$a" of=new && same src new
-}
-it "copies a tail that is no whole block" odd
+it "copies a tail that is no whole block" eval \
+    '"$blocks" make src 3000001 && truncate -s 3000001 dst && serve a -r file src && a=$uri && serve b file dst &&
+    whole if="$a" of="$uri" && whole if="$a" of=new && same src new'
 only all
 it "is filled from a pipe, and read into one" eval \
     'pair 5M && serve b file dst && exits 0 "$pardd" if=- of="$uri" <src && complete && same src dst &&
@@ -739,13 +735,9 @@ fails()
 }
 it "stops at a write that fails" fails 55 error-pwrite=EIO error-pwrite-rate=100%
 it "... for want of room" fails 78 error-pwrite=ENOSPC error-pwrite-rate=100%
-retried()
-{
-	local a
-	pair 8M && serve a -r --filter=error file src error-pread=EIO error-pread-rate=20% && a=$uri && serve b file dst &&
-	    whole if="$a" of="$uri" bs=64k bpt=1 retries=50
-}
-it "reads what fails now and then, with retries=" retried
+it "reads what fails now and then, with retries=" eval \
+    'pair 8M && serve a -r --filter=error file src error-pread=EIO error-pread-rate=20% && a=$uri &&
+    serve b file dst && whole if="$a" of="$uri" bs=64k bpt=1 retries=50'
 unflushed()
 {
 	pair 1M && serve b --filter=log "$@" logfile=log && copy 103 if=src of="$uri" &&
@@ -864,11 +856,8 @@ stuck()
 {
 	copy "$1" timeout=5 "${@:2}" && says 'NOT complete: .*the server is gone.*; no answer within [0-9]+ seconds \(timeout=\)'
 }
-stuck_read()
-{
-	"$blocks" make src 4M && serve a -r --filter=delay file src rdelay=1000 && stuck 69 if="$uri" of=dst "$@"
-}
-it "waits no longer than timeout= for a read" stuck_read
+it "waits no longer than timeout= for a read" eval \
+    '"$blocks" make src 4M && serve a -r --filter=delay file src rdelay=1000 && stuck 69 if="$uri" of=dst'
 stuck_write()
 {
 	pair 4M && serve b --filter=delay file dst "$1"=1000 && stuck 69 if=src of="$uri" "${@:2}" &&

@@ -282,12 +282,9 @@ told()
 	awk '{ exit !($1 >= 20 && $2 >= 20 && $2 < 100 && $3 >= 150 && $3 < 500) }' <<<"${ms:-0 0 0}" || fail "$(<err)"
 }
 it "prints what they really took" told
-workers()
-{
-	exits 0 "$pardd" -dv if=/dev/zero of=dst bs=512 count=1000 thr=16 "$@" &&
-	    grep -qx "workers=16" out && grep -qx "transfer=512" out
-}
-it "makes small synchronous writes with as many workers as are asked for" workers bpt=1 oflag=dsync
+it "makes small synchronous writes with as many workers as are asked for" eval \
+    'exits 0 "$pardd" -dv if=/dev/zero of=dst bs=512 count=1000 thr=16 bpt=1 oflag=dsync &&
+    grep -qx "workers=16" out && grep -qx "transfer=512" out'
 # Whole pages are a worker's, and still written in the transfers that were asked for.
 synchronous()
 {

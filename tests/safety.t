@@ -91,11 +91,8 @@ whole()
 	    turned_away of="$p1"
 }
 it "disk under a loop device: refuses it and its partitions" whole looped
-gap_of_whole()
-{
-	disk && "$1" "$d" && snapshot && turned_away of="$d" bs=512 seek=6144 count=8
-}
-it "disk under a loop device: refuses its gaps" gap_of_whole looped
+it "disk under a loop device: refuses its gaps" eval \
+    'disk && looped "$d" && snapshot && turned_away of="$d" bs=512 seek=6144 count=8'
 it "disk that is held: refuses it and its partitions" whole held
 no_parts()
 {
