@@ -5,7 +5,7 @@
 # shellcheck source=tests/dice.sh
 . "$top/tests/dice.sh"
 needs can_loop 'command -v sfdisk sgdisk jq' -- "no loop devices, or no sfdisk, sgdisk, jq"
-seed=${SEED:-$RANDOM}
+seed=${SEED:-$RANDOM} cuts=
 
 # disk_of FILE BYTES SECTOR: a new disk; its node is in $dev
 disk_of()
@@ -404,6 +404,26 @@ same_bytes()
 	# one GPT, and its backup
 	[[ $(headers_in b) = 2 ]] || fail "$(headers_in b) headers"
 }
+# There are the same partitions, wherever the power was cut.  Where the GPT of the source does
+# not count, its backup comes before the start is touched; an MBR comes with its first sector.
+at_cut()
+{
+	local dev
+	((FLUSHED >= least)) || ! cmp -s -n "$start" cut a || return 0
+	dev=$(losetup --find --show -b "$to" cut) || return
+	table_of "$dev" >found 2>warned
+	losetup -d "$dev"
+	jq -S "$leave" found | cmp - wanted
+}
+always_has_one()
+{
+	local least=1 start=$((2 * to)) leave='del(.id, .p[].uuid) | .p[] |= if .type | IN("5", "f", "85") then del(.size) else . end'
+	((from == to && bytes >= source_bytes)) && [[ $spoilt != *first* ]] || least=2
+	[[ $label = gpt ]] || least=9 start=512
+	jq -S "$leave" table.a >wanted
+	{ declare -f table_of at_cut; declare -p least leave start to; echo at_cut; } >check
+	"$tools/powercut" -s "$RANDOM" -c 'bash ./check' trace a old "$dev" - "$cuts" >said 2>&1 || fail "$(<said)"
+}
 begin()
 {
 	head -c 24M /dev/urandom >noise && : >err
@@ -449,8 +469,10 @@ one()
 		exits 101 "$pardd" if="$a" of="$dev" table=$word && says "${why#|}" && cmp -n "$bytes" b /dev/zero || return
 	else
 		ran=$((ran + 1))
-		exits 0 "$pardd" if="$a" of="$dev" table=$word && complete && sync "$dev" && sound "$dev" && same_parts &&
-		    same_bytes || return
+		cp b old && rm -f trace
+		TRACE=${cuts:+$PWD/trace} LD_PRELOAD=${cuts:+$tools/trace.so} exits 0 "$pardd" if="$a" of="$dev" table=$word \
+		    ${cuts:+thr=1 engine=threads} && complete && sync "$dev" && sound "$dev" && same_parts && same_bytes || return
+		[[ -z $cuts ]] || always_has_one || return
 	fi
 	losetup -d "$a" "$dev"
 }
@@ -607,3 +629,6 @@ only plain
 many=12
 [[ -z $LONG ]] || many=1000
 it "does so with any table, from SEED=$seed" mixed "$seed" "${MANY:-$many}"
+cuts=10
+[[ -z $LONG ]] || cuts=30
+it "... and has one whenever the power is cut" mixed "$seed" $((${MANY:-$many} / 2))

@@ -22,7 +22,8 @@
  *	- what it calls finished is on the medium, and is right.
  *
  * With -c the cuts are behind the first flush of DST, and what holds is that
- * COMMAND succeeds, with the contents of DST in the file "cut".
+ * COMMAND succeeds, with the contents of DST in the file "cut", and in FLUSHED
+ * how many flushes of it had come to their end.
  *
  * -f ignores flushes (of the target, of directories, of other files): the cuts
  * must detect that.  Exits 0 if all holds, 1 if not, 2 on an error.
@@ -348,16 +349,31 @@ check_map(const struct name *directory, const char *name,
 	free(map.p);
 }
 
+/* How often the target has been flushed. */
+static size_t
+flushes(int dst)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < ops; i++)
+		n += op[i].kind == SYNC && op[i].file == dst &&
+		    op[i].ended < now_cut;
+	return n;
+}
+
 /* Let the command look at the target. */
 static void
-check_target(const struct bytes *target)
+check_target(int dst, const struct bytes *target)
 {
 	FILE *out = fopen("cut", "w");
+	char flushed[32];
 
 	if (out == NULL || fwrite(target->p, 1, target->n, out) != target->n ||
 	    fclose(out) != 0)
 		err(TROUBLE, "cut");
 	told += target->n;
+	snprintf(flushed, sizeof(flushed), "%zu", flushes(dst));
+	setenv("FLUSHED", flushed, 1);
 	if (system(command) != 0)	/* NOLINT(cert-env33-c,*-command-*) */
 		lie(command);
 }
@@ -385,7 +401,7 @@ try_cut(int dst, size_t first)
 	if (old.n > 0 || there(directory, dst_name))
 		target = contents(dst, now_cut, now_mood, &old);
 	if (command != NULL) {
-		check_target(&target);
+		check_target(dst, &target);
 		free(target.p);
 		free(directory);
 		return;
