@@ -110,6 +110,7 @@ unpack_read(struct unpack *w, struct slot *s, uint64_t off, size_t n)
 	do {
 		lane_transfer(&w->lane, &io);
 	} while (errno_is_medium(io.err) && left-- > 0);
+	s->failed.doubtful = io.doubtful;
 	at = (unsigned long long)(off + io.done);
 	if (io.err != 0)
 		slot_fail(s, io.err, io.status, "its own byte %llu: %.120s", at,
@@ -494,6 +495,7 @@ unpacker_give(struct unpacker *u, const struct lane *lane, struct io *io)
 	} else {
 		io->err = s->failed.err;
 		io->status = s->failed.status;
+		io->doubtful = s->failed.doubtful;
 		strlcpy(io->why, s->failed.why, sizeof(io->why));
 	}
 	pthread_mutex_lock(&u->lock);
