@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Power cuts: there is a map at any moment, and what it calls finished is on the medium.
-# A clone whose partition table is moved has one at any moment.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0	# the calls are the same in all
@@ -60,28 +59,6 @@ new_file()
 	traced 5 thr=4 bpt=32 && { cut_off || fail "$(cat found)"; } && enough && blind DIRECTORY .
 }
 it "... with a target that it creates" new_file
-# The stage that fits the table to the target: from the first flush on there is one
-table_of()
-{
-	sfdisk -J "$1" 2>/dev/null | jq -S '.partitiontable.partitions[] | del(.node, .uuid)'
-}
-table_moved()
-{
-	truncate -s 4M src && printf '%s\n' 'label: gpt' 'start=2048,size=2048,name="one"' 'start=4096,size=2048' |
-	    sfdisk -q src && "$blocks" make src 2M 1 1M && "$blocks" make dst "$1" 9 && cp dst old &&
-	    TRACE=$PWD/trace LD_PRELOAD=$tracer exits 0 "$pardd" if=src of=dst conv=notrunc table="$2" thr=1 engine=threads &&
-	    table_of dst >want && declare -f table_of >check && echo 'table_of cut | cmp -s - want' >>check || return
-	"$tools/powercut" -c 'bash ./check' trace src old dst - $((cuts / 20)) >found || fail "$(cat found)" || return
-	# without its flushes that is not so, and it is seen
-	! "$tools/powercut" -f SYNC -c 'bash ./check' trace src old dst - $((cuts / 5)) >found || fail "not seen: $(cat found)"
-}
-if command -v sfdisk jq >/dev/null; then
-	it "has a table in each of them while table=fix moves it on a larger disk" table_moved 6M fix
-	it "... on a smaller one" table_moved 3584k fix
-	it "... with table=new" table_moved 6M new
-else
-	skip "no sfdisk or jq" "table=fix, table=new"
-fi
 onto_disk()
 {
 	"$blocks" make disk $size 9 && cp disk old && loop disk && ln -s "$dev" dst &&

@@ -630,5 +630,4 @@ many=12
 [[ -z $LONG ]] || many=1000
 it "does so with any table, from SEED=$seed" mixed "$seed" "${MANY:-$many}"
 cuts=10
-[[ -z $LONG ]] || cuts=30
 it "... and has one whenever the power is cut" mixed "$seed" $((${MANY:-$many} / 2))
