@@ -95,3 +95,50 @@ told_of_samples()
 	    jq -e 'select(.event == "result") | .verified == false and (.mismatch | length) > 0' j
 }
 it "has it in JSON" told_of_samples
+# kinds MIB: the words of sticks that are not what they pretend to be, a kind on each line
+kinds()
+{
+	local n=$(($1 << 20)) i at
+	for i in 2 3 16; do
+		echo "wrap=$((n / i >> 14 << 14))"
+		echo "drop=$((n / i >> 14 << 14))"
+		echo "alias=$((1 << 14 << (i * 10 / 17)))"
+		echo "decay=$((i < 16 ? i : 8)):$RANDOM"
+	done
+	echo "wrap=$((n / 64 * 63))"
+	echo "drop=$((n / 64 * 63))"
+	# what was written last is in its memory; a part of it does not work
+	for i in 4 16; do
+		echo "drop=$((n / 2)) until=$((n - n / i))"
+	done
+	for i in 2 4 8; do
+		at=$(((RANDOM << 15 | RANDOM) % (n / 16384 * (i - 1) / i)))
+		echo "drop=$((at + 1 << 14)) until=$((at + n / 16384 / i << 14))"
+	done
+	echo "alias=$((1 << 14 | n / 4))"
+	echo "wrap=$((n / 2)) decay=4:$RANDOM"
+	echo "drop=$((n / 5 * 4 >> 14 << 14)) alias=$((1 << 20))"
+}
+# many_sticks N: of N sticks hardly one is not found, and no good one is called bad
+many_sticks()
+{
+	local mib=16 tried=0 missed=0 words
+	RANDOM=$seed
+	head -c "${mib}M" /dev/urandom >src && head -c "${mib}M" /dev/urandom >old || return
+	while ((tried < $1)); do
+		while read -ra words; do
+			tried=$((tried + 1))
+			cp old behind && : >it && "$lying" behind it direct "${words[@]}" || return
+			exits 14 "$pardd" if=src of=it conv=notrunc verify=sample bs=16k bpt=1 >said || missed=$((missed + 1))
+			((status == 14)) || echo "status $status: ${words[*]}"
+			umount -l it || return
+		done < <(kinds $mib)
+		cp old behind && : >it && "$lying" behind it direct && exits 0 "$pardd" if=src of=it conv=notrunc verify=sample \
+		    bs=16k bpt=1 && umount -l it && cmp src behind || return
+	done
+	echo "$missed of $tried bad ones were not found"
+	((missed * 100 <= tried + 100))
+}
+seed=${SEED:-$RANDOM} many=40
+[[ -z $LONG ]] || many=1000
+it "verify=sample finds sticks of many kinds, from SEED=$seed" many_sticks "${MANY:-$many}"

@@ -783,13 +783,14 @@ verify_by_place(const void *a, const void *b)
 /*
  * verify=sample: both ends; both sides of each power of two, because a device
  * that pretends to be larger keeps one of them where the other belongs; and
- * places by chance, so that about 1 % is read.  In order, so that the oldest
- * come first, which no cache has.  Returns 0 or ENOMEM.
+ * places by chance, one in each of as many parts, so that about 1 % is read.
+ * In order, so that the oldest come first, which no cache has.  Returns 0 or
+ * ENOMEM.
  */
 static int
 verify_choose(struct verify *v)
 {
-	size_t n = digest_table_count(&v->digests), i = 0, j, k;
+	size_t n = digest_table_count(&v->digests), i = 0, j, k, first;
 	size_t most = MIN(n, MIN(MAX(n / 100, SAMPLES_LEAST), SAMPLES));
 	struct check c;
 	uint32_t dice;
@@ -807,10 +808,11 @@ verify_choose(struct verify *v)
 			v->sample[i++] = (size_t)(at / v->digests.chunk);
 		}
 	}
-	for (; i < most; i++)
-		v->sample[i] = n == most ? i :
-		    getrandom(&dice, sizeof(dice), 0) == sizeof(dice) ?
-		    dice % n : i * n / most;
+	for (first = i; i < most; i++) {
+		if (getrandom(&dice, sizeof(dice), 0) != sizeof(dice))
+			dice = 0;
+		v->sample[i] = ((i - first) * n + dice % n) / (most - first);
+	}
 	qsort(v->sample, i, sizeof(*v->sample), verify_by_place);
 	for (v->wanted = 0, j = k = 0; k < i; k++)
 		if ((k == 0 || v->sample[k] != v->sample[j - 1]) &&

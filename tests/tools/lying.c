@@ -12,7 +12,10 @@
  *	apart		data written by an open file is flushed only by that
  *			one; else its close fails
  *	wrap=N		what is beyond N bytes is kept at the start again
- *	drop=N		what is written beyond N bytes is not kept
+ *	drop=N		what is written beyond N bytes is not kept,
+ *	until=N		... and before N (to the end)
+ *	alias=N		the bits of N are 0 in each address
+ *	decay=N:SEED	of N runs of 16 KiB one is read with wrong bits
  *	OP:N:ERRNO	the Nth request of this kind fails: read, write, sync,
  *			close; look, counted from the first write on
  *	OP:N+:ERRNO	and all later ones
@@ -39,7 +42,8 @@ static struct rule {
 	int	 err;
 } rules[RULES];
 static size_t nrules;
-static long long size = -1, wrap, drop;
+static long long size = -1, wrap, drop, until, alias, decay;
+static unsigned long long salt;
 static bool direct, back, apart, written;
 static bool unflushed[FILES];		/* of each open file */
 static uint64_t files;
@@ -116,7 +120,18 @@ open_file(const struct fuse_in_header *in)
 static off_t
 place(uint64_t offset)
 {
+	offset &= ~(uint64_t)alias;
 	return (off_t)(wrap > 0 ? offset % (uint64_t)wrap : offset);
+}
+
+/* By chance, the same for each run of 16 KiB. */
+static bool
+decays(uint64_t offset)
+{
+	uint64_t x = ((offset >> 14) + salt) * UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+	return (x >> 32) % (uint64_t)decay == 0;
 }
 
 static void
@@ -126,13 +141,16 @@ read_some(const struct fuse_in_header *in, const struct fuse_read_in *arg)
 	ssize_t n = pread(file, buf, arg->size < MOST ? arg->size : MOST,
 	    place(arg->offset));
 
+	for (ssize_t i = 0; decay > 0 && i < n; i += 4096)
+		buf[i] ^= decays(arg->offset + (uint64_t)i);
 	reply(in, n < 0 ? errno : 0, buf, n < 0 ? 0 : (size_t)n);
 }
 
 static void
 write_some(const struct fuse_in_header *in, const struct fuse_write_in *arg)
 {
-	ssize_t n = drop > 0 && (long long)arg->offset >= drop ?
+	ssize_t n = drop > 0 && (long long)arg->offset >= drop &&
+	    (until == 0 || (long long)arg->offset < until) ?
 	    (ssize_t)arg->size : pwrite(file, arg + 1, arg->size,
 	    place(arg->offset));
 	struct fuse_write_out out = { .size = (uint32_t)n };
@@ -242,7 +260,10 @@ main(int argc, char **argv)
 			apart = true;
 		else if (sscanf(argv[i], "size=%lld", &size) != 1 &&
 		    sscanf(argv[i], "wrap=%lld", &wrap) != 1 &&
-		    sscanf(argv[i], "drop=%lld", &drop) != 1)
+		    sscanf(argv[i], "drop=%lld", &drop) != 1 &&
+		    sscanf(argv[i], "until=%lld", &until) != 1 &&
+		    sscanf(argv[i], "alias=%lld", &alias) != 1 &&
+		    sscanf(argv[i], "decay=%lld:%llu", &decay, &salt) != 2)
 			rule(argv[i]);
 	file = open(argv[1], O_RDWR);
 	if (file < 0)
