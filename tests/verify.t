@@ -379,6 +379,26 @@ still_there()
 how=1
 it "verify= notices a target that was taken out of service" eval 'out_of_service offline 69 && not_there'
 it "verify= takes no other for one" still_there
+# takes_out FLAG WORDS [OPERANDS...]: onto a disk that is removable, or not
+takes_out()
+{
+	truncate -s 8M disk && "$blocks" make src 8M && loop disk && mkdir -p "sys/${dev#/dev/}" &&
+	    echo "$1" >"sys/${dev#/dev/}/removable" || return
+	export SYSFS=$PWD/sys
+	exits 0 with_faults '' "$pardd" if=src of="$dev" "${@:3}" && says "^pardd: complete, flushed$2\$" && same src "$dev"
+}
+shows_it()
+{
+	takes_out 1 ', sampled' json=j && jq -es 'any(.[]; .event == "plan" and .verify == "sample")' j &&
+	    with_faults '' "$pardd" -dv if=src of="$dev" >shown 2>&1 && grep -q '^verify=sample (it is removable' shown
+}
+it "samples a removable target" takes_out 1 ', sampled'
+it "... and shows that" shows_it
+it "... but no other" takes_out 0 ''
+it "... nor with verify=0" takes_out 1 '' verify=0
+it "... nor where operands do not allow it" takes_out 1 '' map=map
+it "... nor where its digests may be too many" takes_out 1 '' bpt=1
+it "... nor instead of another word" takes_out 1 ', verified' verify=1
 # stopped PID: none of its threads is in a system call any more
 stopped()
 {

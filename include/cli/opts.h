@@ -92,11 +92,11 @@ enum reflink {			/* of reflink= */
 };
 
 enum verify_word {		/* of verify= */
-	VERIFY_NULL = 0,
 	VERIFY_AFTER = 1 << 0,
 	VERIFY_STREAM = 1 << 1,
 	VERIFY_SOURCE = 1 << 2,
 	VERIFY_SAMPLE = 1 << 3,
+	VERIFY_NULL = 1 << 4,	/* 0 once it is read */
 };
 
 enum decode {			/* of decode= */
@@ -155,6 +155,8 @@ struct opts {
 	bool		 as_json;	/* with --list */
 	bool		 looks;	/* usedmap= alone: inspect, copy nothing */
 	bool		 skips;	/* skip= is given, even if it is 0 */
+	bool		 samples;	/* verify= is not given: so it may
+				 * be opts_sample's */
 	int64_t		 mends;		/* retries= as it applies to verify= */
 	unsigned	 bytes;		/* FLAG_ bits of numbers given in
 					 * bytes */
@@ -220,6 +222,12 @@ opts_one_block(const struct opts *o, uint64_t bs)
  * file that the run reads, f->by is TOLD_LEASED: call it again.
  */
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
+
+/*
+ * The target is removable: verify=sample, unless verify= is given, or another
+ * operand does not go with it.
+ */
+void opts_sample(struct opts *);
 
 /*
  * If expect= names a file, look up the digest of the source there: o->expect

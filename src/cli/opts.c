@@ -792,6 +792,8 @@ opts_unify(struct opts *o)
 	o->skips = o->skip >= 0;
 	if (!o->skips)
 		o->skip = 0;
+	o->samples = o->verify == 0;
+	o->verify &= ~(unsigned)VERIFY_NULL;
 	o->mends = o->retries < 0 ? MENDS : o->retries;
 	if (o->retries < 0)
 		o->retries = 0;
@@ -926,4 +928,14 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 		o->output = ".";
 	return opts_leased(o, f) != 0 || sums_expect(o, f) != 0 ? -1 :
 	    opts_expect(o->expect, &o->hash, f);
+}
+
+void
+opts_sample(struct opts *o)
+{
+	if (!o->samples || o->bpt >= 0)
+		return;
+	o->verify = VERIFY_SAMPLE;
+	if (opts_conflict(o) != NULL)
+		o->verify = 0;
 }

@@ -175,7 +175,8 @@ after_text(char *text, size_t room, const struct plan *p)
 	    o->sync != 0 ? "then flushed" : "NOT flushed (sync=0)",
 	    o->verify != 0 ? ", read back (verify=" : "",
 	    o->verify != 0 ? opts_word("verify", o->verify) : "",
-	    o->verify != 0 ? ")" : "");
+	    o->verify == 0 ? "" : o->samples ? ", as it is "
+	    "removable; 0: do not)" : ")");
 }
 
 static void

@@ -49,13 +49,13 @@ name_in_sysfs(char *file, int dir, const char *path)
 }
 
 __attribute__((noinline)) static int
-open_sysfs(int dir, const char *path)
+open_sysfs(int dir, const char *path, int flags)
 {
 	char file[LONG];
 
 	name_in_sysfs(file, dir, path);
 	return file[0] == '\0' ? -1 : (int)syscall(SYS_openat, AT_FDCWD, file,
-	    O_RDONLY | O_CLOEXEC);
+	    O_RDONLY | O_CLOEXEC | (flags & O_DIRECTORY));
 }
 
 int
@@ -120,7 +120,7 @@ OPEN(__open64_2)
 		va_end(ap);						\
 		if (refused(OPENING, "open", -1))			\
 			return -1;					\
-		fd = sysfs == NULL ? -1 : open_sysfs(dir, path);	\
+		fd = sysfs == NULL ? -1 : open_sysfs(dir, path, flags);	\
 		return fd >= 0 ? fd :					\
 		    opened(real(dir, path, flags, mode), flags);	\
 	}
