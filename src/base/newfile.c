@@ -38,9 +38,8 @@ newfile_not_regular(struct fault *f, const struct newfile *n, int err)
 		    "temporary file %s was removed or replaced",
 		    n->key, n->path, n->temporary);
 	if (err == EEXIST)
-		return fault_set(f, status_errno(EEXIST), "%s=%s: a file "
-		    "of that name was created during the copy",
-		    n->key, n->path);
+		return fault_set(f, status_errno(EEXIST), "%s=%s: a file of "
+		    "that name was created during the copy", n->key, n->path);
 	return fault_errno(f, err, "%s=%s", n->key, n->path);
 }
 
@@ -86,8 +85,7 @@ newfile_find_place(struct newfile *n, struct fault *f)
 		return newfile_refuse(f, n, "is not a regular file");
 	if (faccessat(n->dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
 		return newfile_not_regular(f, n, errno);
-	snprintf(n->temporary, sizeof(n->temporary), "%s" TEMPORARY,
-	    n->base);
+	snprintf(n->temporary, sizeof(n->temporary), "%s" TEMPORARY, n->base);
 	return look_temporary(n, f);
 }
 

@@ -239,8 +239,7 @@ secrets_free(struct secrets *s)
 	size_t i;
 
 	for (i = 0; i < s->n; i++) {
-		explicit_bzero(s->all[i].text,
-		    strlen(s->all[i].text));
+		explicit_bzero(s->all[i].text, strlen(s->all[i].text));
 		free(s->all[i].text);
 	}
 	free(s->all);

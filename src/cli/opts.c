@@ -373,9 +373,8 @@ word_set(unsigned *bits, const char *operand, const char *text, size_t len,
 		    strncmp(words[i].word, text, len) != 0)
 			continue;
 		if (words[i].refused)
-			return fault_set(f, STATUS_USAGE,
-			    "%s: not '%s': pardd copies blocks as they are",
-			    arg, words[i].word);
+			return fault_set(f, STATUS_USAGE, "%s: not '%s': pardd "
+			    "copies blocks as they are", arg, words[i].word);
 		*bits |= words[i].bit;
 		return 0;
 	}
@@ -592,12 +591,10 @@ no_operand(const char *arg, size_t len, struct fault *f)
 	const char *near = nearest_operand(arg, len);
 
 	if (near != NULL)
-		return fault_set(f, STATUS_USAGE,
-		    "%s: no operand '%.*s='; did you mean %s=?", arg, (int)len,
-		    arg, near);
-	return fault_set(f, STATUS_USAGE,
-	    "%s: no operand '%.*s='; --help all lists them", arg, (int)len,
-	    arg);
+		return fault_set(f, STATUS_USAGE, "%s: no operand '%.*s='; did "
+		    "you mean %s=?", arg, (int)len, arg, near);
+	return fault_set(f, STATUS_USAGE, "%s: no operand '%.*s='; --help all "
+	    "lists them", arg, (int)len, arg);
 }
 
 /* What an operand without a value is meant to have: verify=1, count=... */
@@ -876,8 +873,7 @@ opts_expect(const char *expect, unsigned *bits, struct fault *f)
 	digits = strspn(expect + len + 1, "0123456789abcdefABCDEF");
 	if (digits != 2 * a->size || expect[len + 1 + digits] != '\0')
 		return fault_set(f, STATUS_USAGE, "expect=%s: a digest of %s "
-		    "has %zu hexadecimal digits", expect, a->name,
-		    2 * a->size);
+		    "has %zu hexadecimal digits", expect, a->name, 2 * a->size);
 	*bits |= a->bit;
 	return 0;
 }

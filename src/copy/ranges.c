@@ -52,9 +52,8 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 		    "its target, but this copy at byte %llu", p->opts->base,
 		    (unsigned long long)m->off, (unsigned long long)p->dst_off);
 	if (p->dst->is.absent || p->dst->is.streamed || !endpoint_holds(p->dst))
-		return fault_set(f, STATUS_REFUSED, "base=: %s exists, but "
-		    "not %s, which it describes", p->opts->base,
-		    p->dst->name);
+		return fault_set(f, STATUS_REFUSED, "base=: %s exists, but not "
+		    "%s, which it describes", p->opts->base, p->dst->name);
 	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s ends at byte %lld, but "
 		    "%s describes it up to byte %llu", p->dst->name,
@@ -306,8 +305,7 @@ take_digests(struct job *job, struct ranges *r, const struct seg *s)
 		if (r->notes)
 			digest_table_put(&r->noted, c.off, c.len, &c.digest);
 		if (job->digests != NULL)
-			digest_table_put(job->digests, c.off, c.len,
-			    &c.digest);
+			digest_table_put(job->digests, c.off, c.len, &c.digest);
 	}
 }
 
@@ -353,8 +351,7 @@ as_before(struct manifest *m, uint64_t off, const unsigned char *buf,
 	if (!digest_table_at(&m->digests, index_of(&m->digests, off), &was) ||
 	    was.off != off || was.len != len || was.state == CHECK_NONE)
 		return false;
-	return digest_of(m->by, buf, len, &d) &&
-	    digest_same(&d, &was.digest);
+	return digest_of(m->by, buf, len, &d) && digest_same(&d, &was.digest);
 }
 
 /* Whether part of this was unreadable and is zeros. */

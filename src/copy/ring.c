@@ -134,8 +134,7 @@ uring_open(struct uring *u, unsigned slots)
 		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
 		0,			/* Linux before 6.1 */
 	};
-	unsigned large = u->wide ? IORING_SETUP_SQE128 |
-	    IORING_SETUP_CQE32 : 0;
+	unsigned large = u->wide ? IORING_SETUP_SQE128 | IORING_SETUP_CQE32 : 0;
 	int err = -ENOSYS;
 	size_t i;
 

@@ -23,8 +23,7 @@ sparing_open(struct job *job, struct fault *f)
 }
 
 struct io
-sparing_read(struct worker *w, uint64_t off, size_t len,
-    unsigned char **data)
+sparing_read(struct worker *w, uint64_t off, size_t len, unsigned char **data)
 {
 	uint64_t at = lane_place(&w->back, off);
 	uint64_t unit = w->job->back.geo.io_align;
@@ -120,8 +119,7 @@ sparing_spare(struct worker *w, uint64_t off, size_t len)
 		return true;
 	}
 	/* Do not split a unit of which only part could be read. */
-	over = n < len ? (size_t)(lane_place(&w->dst, off + n) %
-	    p->grain) : 0;
+	over = n < len ? (size_t)(lane_place(&w->dst, off + n) % p->grain) : 0;
 	n -= over < n ? over : n;
 	if (!write_differing(w, off, has, n))
 		return false;

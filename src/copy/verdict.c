@@ -13,8 +13,7 @@
 /* --- the reasons --------------------------------------------------------- */
 
 static void
-reason_add(struct verdict *v, enum why kind, int status,
-    const struct fault *f)
+reason_add(struct verdict *v, enum why kind, int status, const struct fault *f)
 {
 	v->why[v->n++] = (struct reason){ .kind = kind, .status = status,
 		.bytes = -1, .ranges = -1, .fault = f };

@@ -110,8 +110,7 @@ worker_loop(struct worker *w)
 	err = lane_detach(&w->dst);
 	if (err != 0) {
 		w->job->doubt = true;
-		fault_errno(&f, err, "%s: writing back",
-		    w->job->p->dst->name);
+		fault_errno(&f, err, "%s: writing back", w->job->p->dst->name);
 		job_fail(w->job, &f);
 	}
 	transfer_end(w);

@@ -126,8 +126,7 @@ bmap_parse_number(const char **text, uint64_t *value)
 	*value = 0;
 	for (; isdigit((unsigned char)*c); c++)
 		if (__builtin_mul_overflow(*value, 10, value) ||
-		    __builtin_add_overflow(*value, (uint64_t)(*c - '0'),
-		    value))
+		    __builtin_add_overflow(*value, (uint64_t)(*c - '0'), value))
 			return false;
 	if (c == *text)
 		return false;
@@ -415,8 +414,7 @@ bmap_explain(const struct reader *r, const char *path, struct fault *f)
  * has another name from 2.9 on.
  */
 static int
-bmap_parse(struct reader *r, const char *path, const char *all,
-    struct fault *f)
+bmap_parse(struct reader *r, const char *path, const char *all, struct fault *f)
 {
 	const char *at, *next = all;
 	enum XML_Status ok;
@@ -469,12 +467,10 @@ bmap_check(struct reader *r, const char *path, char *buf, struct fault *f)
 	if (!r->older && check_own(r, path, buf, f) != 0)
 		return -1;
 	if (!r->sized)
-		return fault_set(f, STATUS_REFUSED, "%s has no BlockMap",
-		    path);
+		return fault_set(f, STATUS_REFUSED, "%s has no BlockMap", path);
 	if (r->sum != r->mapped)
 		return fault_set(f, STATUS_REFUSED, "%s has ranges of %llu "
-		    "blocks, but says %llu", path,
-		    (unsigned long long)r->sum,
+		    "blocks, but says %llu", path, (unsigned long long)r->sum,
 		    (unsigned long long)r->mapped);
 	if (r->bare > 0)
 		r->m->algorithm = NULL;

@@ -98,8 +98,7 @@ bool
 digester_end(struct digester_sum *s, struct digest *d)
 {
 	unsigned char bytes[EVP_MAX_MD_SIZE];
-	bool made = !s->failed &&
-	    s->by->crypto.final(s->ctx, bytes, NULL) == 1;
+	bool made = !s->failed && s->by->crypto.final(s->ctx, bytes, NULL) == 1;
 	size_t i;
 
 	for (i = 0; i < DIGEST_WORDS && made; i++)

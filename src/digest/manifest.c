@@ -67,8 +67,7 @@ manifest_parse_line(struct reader *r, size_t n)
 	json_t *o;
 
 	errno = 0;
-	o = whole ? json_loadb(r->line, n, JSON_REJECT_DUPLICATES, NULL) :
-	    NULL;
+	o = whole ? json_loadb(r->line, n, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	if (json_is_object(o))
 		return o;
 	if (errno == ENOMEM)
@@ -95,9 +94,8 @@ manifest_next_line(struct reader *r)
 		return NULL;
 	}
 	if (feof(r->in) != 0) {
-		manifest_refuse(r,
-		    "it ends here, without the count of its ranges: it is "
-		    "truncated");
+		manifest_refuse(r, "it ends here, without the count of its "
+		    "ranges: it is truncated");
 		return NULL;
 	}
 	return manifest_parse_line(r, n);
@@ -147,9 +145,8 @@ read_algorithm(struct reader *r, const json_t *o)
 	r->algorithm = json_text_is(o, "algorithm", "sha256") ? "sha256" :
 	    "xxh128";
 	if (!json_text_is(o, "algorithm", r->algorithm))
-		return manifest_refuse(r,
-		    "a manifest of another version, or with other digests, "
-		    "than this program knows");
+		return manifest_refuse(r, "a manifest of another version, or "
+		    "with other digests, than this program knows");
 	return r->algorithm[0] == 'x' ? 0 :
 	    digester_open(&r->m->by, r->path, r->f);
 }
@@ -225,9 +222,8 @@ read_range(struct reader *r, const json_t *o)
 	if (!manifest_number(o, "offset", 0, INT64_MAX, &off) ||
 	    !manifest_number(o, "length", 1, r->range, &len) ||
 	    off != r->m->off + r->at || len > r->m->length - r->at)
-		return manifest_refuse(r,
-		    "this range does not follow the one before, or goes past "
-		    "the end");
+		return manifest_refuse(r, "this range does not follow the one "
+		    "before, or goes past the end");
 	if (r->n == 0 && begin_table(r, len) != 0)
 		return -1;
 	if (!digest_table_at(&r->m->digests, (size_t)r->n, &want) ||

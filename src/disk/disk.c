@@ -167,8 +167,7 @@ set_transport(struct disk *d, const char *path)
 
 		snprintf(part, sizeof(part), "/%s", buses[i]);
 		if (strstr(path, part) != NULL) {
-			strlcpy(d->transport, buses[i],
-			    sizeof(d->transport));
+			strlcpy(d->transport, buses[i], sizeof(d->transport));
 			return;
 		}
 	}

@@ -96,6 +96,5 @@ table_mount(char *row, struct mount *m)
 	m->type = strsep(&fs, " ");
 	m->source = strsep(&fs, " ");
 	m->options = fs;
-	return m->point != NULL && fs != NULL &&
-	    sysfs_pair(&device, &m->dev);
+	return m->point != NULL && fs != NULL && sysfs_pair(&device, &m->dev);
 }

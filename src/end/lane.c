@@ -39,8 +39,7 @@ lane_unattached(struct fault *f, const struct lane *lane, int err)
 int
 lane_detach(struct lane *lane)
 {
-	int err = lane->ep->be->detach == NULL ? 0 :
-	    lane->ep->be->detach(lane);
+	int err = lane->ep->be->detach == NULL ? 0 : lane->ep->be->detach(lane);
 
 	free(lane->bounce);
 	return err;

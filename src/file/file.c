@@ -267,9 +267,8 @@ stretch_settle(const struct file *file, struct stretch *s)
 	if (s->bytes == 0)
 		return 0;
 	s->bytes = 0;
-	if (sync_file_range(file->plain, off, len,
-	    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-	    SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+	if (sync_file_range(file->plain, off, len, SYNC_FILE_RANGE_WAIT_BEFORE |
+	    SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0)
 		err = errno;
 	posix_fadvise(file->plain, off, len, POSIX_FADV_DONTNEED);
 	return err == ESPIPE || err == EINVAL || err == ENOSYS ? 0 : err;

@@ -80,9 +80,8 @@ zoned_ask(struct endpoint *ep, struct zoned *zd, struct fault *f)
 	    ioctl(zd->fd, BLKGETSIZE64, &bytes) != 0)
 		return fault_errno(f, errno, "%s: size", ep->name);
 	if (block < 512 || block > 65536 || bytes > INT64_MAX)
-		return fault_set(f, STATUS_FILE, "%s says it has %llu bytes "
-		    "in blocks of %u", ep->name, (unsigned long long)bytes,
-		    block);
+		return fault_set(f, STATUS_FILE, "%s says it has %llu bytes in "
+		    "blocks of %u", ep->name, (unsigned long long)bytes, block);
 	err = zones_read(zd->fd, &zd->zones);
 	if (err != 0)
 		return fault_errno(f, err, "%s: its zones", ep->name);
@@ -128,8 +127,7 @@ take_source(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
 	if (zd->source_fd < 0)
 		return errno;
 	zd->source_from = src_from;
-	return zd->source != NULL ? 0 :
-	    zones_read(zd->source_fd, &zd->source);
+	return zd->source != NULL ? 0 : zones_read(zd->source_fd, &zd->source);
 }
 
 /* Whether the write pointers can become equal to those of the source. */
@@ -321,8 +319,7 @@ check_equal(const struct endpoint *ep, uint64_t to, struct fault *f)
 	if (err == 0)
 		err = zones_read(zd->source_fd, &source);
 	if (err == 0)
-		equal = zones_equal(now, zd->from, to, source,
-		    zd->source_from);
+		equal = zones_equal(now, zd->from, to, source, zd->source_from);
 	free(now);
 	free(source);
 	if (err != 0)

@@ -185,8 +185,7 @@ zone_check(const struct zone *z, uint64_t from, bool reset, const char *name,
 		    "lies before it there", name, n);
 	if (from > z->start)
 		return fault_set(f, STATUS_REFUSED, "%s: the zone at byte %llu "
-		    "can be written only at byte %llu", name, n,
-		    (ull)z->next);
+		    "can be written only at byte %llu", name, n, (ull)z->next);
 	return fault_set(f, STATUS_REFUSED, "%s: the zone at byte %llu holds "
 	    "data, and zones are written in order; oflag=reset empties those "
 	    "of the range first", name, n);

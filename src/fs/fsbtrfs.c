@@ -27,8 +27,7 @@ btrfs_checked(const struct btrfs *b, const unsigned char *p, size_t size)
 
 	if (fs_le(b->super + S_CSUM_TYPE, 2) == XXHASH)
 		return fs_le(p, 8) == XXH64(p + S_CSUM, n, 0);
-	return fs_le(p, 4) == (uint32_t)~fs_crc32c(~UINT32_C(0), p + S_CSUM,
-	    n);
+	return fs_le(p, 4) == (uint32_t)~fs_crc32c(~UINT32_C(0), p + S_CSUM, n);
 }
 
 /* Whether a node is valid. */

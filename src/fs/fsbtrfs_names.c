@@ -304,8 +304,7 @@ climb_tree(struct search *s, struct fs_id *id)
 	size_t size, n;
 
 	p = btrfs_item_find(s->b, &roots, id->tree, ROOT_BACK, &key, &size);
-	n = p == NULL || size < RB_NAME ? 0 :
-	    (size_t)fs_le(p + RB_LENGTH, 2);
+	n = p == NULL || size < RB_NAME ? 0 : (size_t)fs_le(p + RB_LENGTH, 2);
 	if (n == 0 || n > size - RB_NAME)
 		return NULL;
 	id->number = fs_le(p + RB_DIR, 8);
@@ -326,8 +325,7 @@ btrfs_climb(void *arg, struct fs_id *id)
 		return climb_tree(s, id);
 	p = t == NULL ? NULL : btrfs_item_find(s->b, t, id->number, FILE_REF,
 	    &key, &size);
-	n = p == NULL || size < REF_NAME ? 0 :
-	    (size_t)fs_le(p + REF_LENGTH, 2);
+	n = p == NULL || size < REF_NAME ? 0 : (size_t)fs_le(p + REF_LENGTH, 2);
 	if (n == 0 || n > size - REF_NAME)
 		return NULL;
 	id->number = fs_le(key + K_OFFSET, 8);

@@ -806,8 +806,7 @@ ext_sum_up(struct ext *e)
 	if (e->wrong > 0)
 		fs_hurt(e->io, "%u of %u block groups cannot be trusted",
 		    e->wrong, e->groups);
-	else if (!e->meta_csum && fs_exact(e->io) && said !=
-	    e->free * e->ratio)
+	else if (!e->meta_csum && fs_exact(e->io) && said != e->free * e->ratio)
 		fs_doubt(e->io, FS_DAMAGED, "its counts of free blocks "
 		    "disagree: e2fsck");
 }

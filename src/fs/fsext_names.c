@@ -164,8 +164,7 @@ list_blocks(void *arg, uint64_t block, uint64_t n, bool data)
 	struct ext *e = l->s->e;
 
 	for (; data && n > 0 && !l->over; block++, n--)
-		if (fs_get(e->io, block * e->block, l->s->block,
-		    e->block) == 0)
+		if (fs_get(e->io, block * e->block, l->s->block, e->block) == 0)
 			l->over = !ext_dir_entries(l->s->block, e->block,
 			    l->tell, l->arg);
 }

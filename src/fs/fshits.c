@@ -269,8 +269,7 @@ fs_entry_hit(void *arg, uint64_t number, const unsigned char *name, size_t n)
 }
 
 bool
-fs_entry_parent(void *arg, uint64_t number, const unsigned char *name,
-    size_t n)
+fs_entry_parent(void *arg, uint64_t number, const unsigned char *name, size_t n)
 {
 	struct fs_step *step = arg;
 

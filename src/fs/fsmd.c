@@ -78,8 +78,7 @@ md_look_1(struct md *m, uint64_t place, bool end)
 	uint64_t number, role = NONE, off, len, room;
 	const unsigned char *b = m->b;
 
-	if (!md_get(m, place) || fs_le(b, 4) != MAGIC ||
-	    fs_le(b + 4, 4) != 1)
+	if (!md_get(m, place) || fs_le(b, 4) != MAGIC || fs_le(b + 4, 4) != 1)
 		return false;
 	m->place = place;
 	m->old = false;

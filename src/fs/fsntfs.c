@@ -427,8 +427,7 @@ static void
 ntfs_ask_file(struct search *s, const unsigned char *r, uint64_t number)
 {
 	ntfs_look_at_record(s, r, number);
-	if (fs_le(r + R_BASE, 8) == 0 &&
-	    ntfs_is_for_sleep(s, r)) {
+	if (fs_le(r + R_BASE, 8) == 0 && ntfs_is_for_sleep(s, r)) {
 		ntfs_sleeps_in(s->n, r, &s->sleeps);
 		s->hits.to->more |= !ntfs_others(s->n, r, number, AT_DATA,
 		    ntfs_sleeps_in, &s->sleeps);

@@ -709,8 +709,7 @@ xfs_read_group(struct xfs *x, uint32_t ag)
 	unsigned char f[XFS_SUPER];
 	bool sound = false, is;
 
-	fs_note_meta(x->io, xfs_place(x, ag, 0),
-	    (uint64_t)HEADERS * x->sector);
+	fs_note_meta(x->io, xfs_place(x, ag, 0), (uint64_t)HEADERS * x->sector);
 	is = xfs_group_header(x, ag, f);
 	if (is)
 		sound = xfs_tree(x, &by_place, ag, (uint32_t)fs_be(f + F_ROOT,

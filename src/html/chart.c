@@ -401,8 +401,7 @@ chart_density(const struct gauge *r, unsigned i)
 }
 
 static void
-draw_outline(const struct panel *pa, const struct gauge *r,
-    const char *colour)
+draw_outline(const struct panel *pa, const struct gauge *r, const char *colour)
 {
 	double base = pa->top + pa->tall;
 	bool open = false;

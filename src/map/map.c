@@ -500,8 +500,7 @@ map_end(struct map *map, uint64_t end)
 }
 
 bool
-map_next(struct map *map, uint64_t off, enum seg_status status,
-    struct seg *got)
+map_next(struct map *map, uint64_t off, enum seg_status status, struct seg *got)
 {
 	struct place p;
 	bool found;
@@ -574,8 +573,7 @@ map_totals(struct map *map)
 		.bad_ranges = map->sum[BAD].ranges,
 		.untried = map->sum[UNTRIED].bytes + map->sum[LATER].bytes +
 		    map->sum[LAST].bytes + map->sum[ASIDE].bytes,
-		.failed = map->sum[UNTRIMMED].bytes +
-		    map->sum[UNSCRAPED].bytes,
+		.failed = map->sum[UNTRIMMED].bytes + map->sum[UNSCRAPED].bytes,
 		.claimed = map->sum[CLAIMED].bytes };
 	if (map->from == BAD)
 		t.bad += t.claimed;

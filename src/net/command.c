@@ -377,9 +377,8 @@ command_tell(struct command *c, int ms, char *text, size_t room)
 	if (c->pid == 0)
 		return false;
 	/* Leave it unreaped, so that its pid stays valid until command_end. */
-	over = command_ended(c, ms) &&
-	    waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) ==
-	    0 && info.si_pid == c->pid;
+	over = command_ended(c, ms) && waitid(P_PID, (id_t)c->pid, &info,
+	    WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid;
 	if (over)
 		snprintf(how, sizeof(how), info.si_code == CLD_EXITED ?
 		    "its command ended with status %d" :

@@ -157,8 +157,7 @@ is_command(const char *name)
 }
 
 static int
-say_no(const struct endpoint *ep, const char *what, int64_t n,
-    struct fault *f)
+say_no(const struct endpoint *ep, const char *what, int64_t n, struct fault *f)
 {
 	return fault_set(f, STATUS_REFUSED, "%s: the server says that %s "
 	    "%lld, which no disk has", ep->name, what, (long long)n);
@@ -450,8 +449,7 @@ link_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 		return ENOMEM;
 	to.uri = uri;
 	if (nbd_link_open(&l->own, &nbd->lib, &to, &f) != 0) {
-		err = f.status == STATUS_ERRNO + EMFILE ? EMFILE :
-		    ECONNREFUSED;
+		err = f.status == STATUS_ERRNO + EMFILE ? EMFILE : ECONNREFUSED;
 		if (err == ECONNREFUSED)
 			lane->why = "the server takes no second connection "
 			    "(engine=threads needs only one)";

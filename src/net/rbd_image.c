@@ -248,8 +248,7 @@ not_there(const struct rbd_image *r, const char *what, struct fault *f)
 }
 
 static int
-fail_open(const struct rbd_image *r, const char *what, int err,
-    struct fault *f)
+fail_open(const struct rbd_image *r, const char *what, int err, struct fault *f)
 {
 	static const char *const steps[] = {
 		[CONFIGURING] = "its configuration", [SETTING] = "its options",

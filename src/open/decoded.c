@@ -487,8 +487,7 @@ decoded_choose(struct decoded *d, unsigned wanted, bool unread)
 		return codec_named(wanted);
 	found = codec_found(d->in, d->in_len);
 	/* what was read from a pipe is no longer there */
-	return found == NULL && d->carrier.is.streamed ? codec_named(0) :
-	    found;
+	return found == NULL && d->carrier.is.streamed ? codec_named(0) : found;
 }
 
 /* Load the library, and unpack the beginning. */

@@ -93,8 +93,7 @@ targets_await(struct targets *t, unsigned i, const char *what)
 	}
 	if (late) {
 		to->call.errand = NULL;
-		targets_abandon(t, i, to->call.limit, what,
-		    STATUS_NOT_FLUSHED);
+		targets_abandon(t, i, to->call.limit, what, STATUS_NOT_FLUSHED);
 	}
 	return !late;
 }

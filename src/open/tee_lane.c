@@ -320,8 +320,7 @@ arm_counts(struct arm *a, struct io *io)
 {
 	if (!a->asked || a->state == ABANDONED)
 		return a->spared;
-	if (a->io.err == 0 ||
-	    (io->op == OP_READ && errno_is_medium(a->io.err)))
+	if (a->io.err == 0 || (io->op == OP_READ && errno_is_medium(a->io.err)))
 		return true;
 	if (a->io.err == ECANCELED || (io->op == OP_ZERO &&
 	    a->io.err == EOPNOTSUPP)) {

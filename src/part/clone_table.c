@@ -224,8 +224,7 @@ source_records_read(struct source_table *t, const struct view *v)
 		r->at = (first + next) * t->sector;
 		/* the rest of a larger sector of the target */
 		if (r->at >= t->size || !table_bytes(v, r->at, r->sector,
-		    (size_t)MIN(sizeof(r->sector),
-		    t->size - r->at)) ||
+		    (size_t)MIN(sizeof(r->sector), t->size - r->at)) ||
 		    r->sector[510] != 0x55 || r->sector[511] != 0xaa)
 			return false;
 		link = boot_link(r->sector);
@@ -244,8 +243,7 @@ source_refused(const struct source_table *t, const char *why, struct fault *f)
 }
 
 static int
-source_table_look(struct source_table *t, const struct view *v,
-    struct fault *f)
+source_table_look(struct source_table *t, const struct view *v, struct fault *f)
 {
 	size_t i;
 
@@ -406,9 +404,8 @@ table_uneven(const struct making *m, uint64_t number)
 	if (number > 0)
 		snprintf(what, sizeof(what), "partition %llu", (ull)number);
 	return fault_set(m->f, STATUS_REFUSED, "%s: %s does not begin and end "
-	    "at whole sectors of %u bytes, which %s has; table=keep copies "
-	    "the table as it is", m->src->name, what, m->to->sector,
-	    m->dst->name);
+	    "at whole sectors of %u bytes, which %s has; table=keep copies the "
+	    "table as it is", m->src->name, what, m->to->sector, m->dst->name);
 }
 
 /* The same. */
@@ -578,9 +575,8 @@ gpt_guard(struct making *m, unsigned char *mbr)
 	}
 	if (others > 0 && m->to->sector != m->src->sector)
 		return fault_set(m->f, STATUS_REFUSED, "%s has a hybrid MBR, "
-		    "which is not converted to sectors of %u bytes; "
-		    "table=keep copies the table as it is", m->src->name,
-		    m->to->sector);
+		    "which is not converted to sectors of %u bytes; table=keep "
+		    "copies the table as it is", m->src->name, m->to->sector);
 	if (others == 0 && guard != NULL)
 		le32enc(guard + M_COUNT, (uint32_t)span);
 	return 0;

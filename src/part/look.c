@@ -36,8 +36,7 @@ look_open_target(struct look *l)
 }
 
 int
-look_open(struct look *l, const struct plan *p, unsigned how,
-    struct map *known)
+look_open(struct look *l, const struct plan *p, unsigned how, struct map *known)
 {
 	int err;
 

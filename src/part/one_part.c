@@ -24,10 +24,9 @@ parts_list(const struct parts *t, char *text, size_t room)
 
 	text[0] = '\0';
 	for (i = 0; i < t->n && i < SHOWN; i++)
-		at += (size_t)snprintf(text + at, room - at,
-		    "%s%u (bytes %llu to %llu)", i > 0 ? ", " : "",
-		    t->part[i].number, (ull)t->part[i].start,
-		    (ull)part_end(&t->part[i]) - 1);
+		at += (size_t)snprintf(text + at, room - at, "%s%u (bytes %llu "
+		    "to %llu)", i > 0 ? ", " : "", t->part[i].number,
+		    (ull)t->part[i].start, (ull)part_end(&t->part[i]) - 1);
 	if (t->n > SHOWN)
 		snprintf(text + at, room - at, " and %zu more", t->n - SHOWN);
 }
@@ -61,11 +60,10 @@ no_such_part(struct endpoint *ep, const char *operand, int64_t number,
 		;
 	other = i < n;
 	if (other)
-		fault_set(f, STATUS_REFUSED, "%s=%lld: %s has a "
-		    "partition table of the kind \"%s\", and only GPT and MBR "
-		    "are read here; for skip= and count=: parted DISK unit s "
-		    "print", operand, (long long)number, ep->name,
-		    sign[i].type);
+		fault_set(f, STATUS_REFUSED, "%s=%lld: %s has a partition "
+		    "table of the kind \"%s\", and only GPT and MBR are read "
+		    "here; for skip= and count=: parted DISK unit s print",
+		    operand, (long long)number, ep->name, sign[i].type);
 	free(sign);
 	if (other)
 		return -1;

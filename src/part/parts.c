@@ -212,9 +212,8 @@ mend_mbr(struct parts *t, const unsigned char *mbr)
 	}
 	t->n = n;
 	if (!reach)
-		parts_keep_text(t->wrong, sizeof(t->wrong),
-		    "its logical partitions lie farther out than can be "
-		    "followed");
+		parts_keep_text(t->wrong, sizeof(t->wrong), "its logical "
+		    "partitions lie farther out than can be followed");
 }
 
 static int

@@ -315,9 +315,8 @@ torn_make(struct remarks *found, const struct plan *p, struct lookup *src)
 		if (!t->part[i].container && part_end(&t->part[i]) > t->size)
 			break;
 	if (i < t->n)
-		snprintf(found->torn, sizeof(found->torn), "partition %u of "
-		    "%s ends beyond it: is it complete?", t->part[i].number,
-		    name);
+		snprintf(found->torn, sizeof(found->torn), "partition %u of %s "
+		    "ends beyond it: is it complete?", t->part[i].number, name);
 	else if (t->cut)
 		snprintf(found->torn, sizeof(found->torn), "%s: %s: is it "
 		    "complete?", name, t->wrong);
@@ -505,8 +504,7 @@ remarks_ahead(struct view v[1 + TARGETS_MOST], const struct plan *p,
 }
 
 void
-remarks_make(struct remarks *const found[], const struct plan *p,
-    bool thorough)
+remarks_make(struct remarks *const found[], const struct plan *p, bool thorough)
 {
 	struct lookup src = { .ep = p->src };
 	struct view ahead[TARGETS_MOST + 1];

@@ -213,8 +213,7 @@ parts_contents(int fd, uint64_t length, struct volume *to)
 }
 
 size_t
-parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
-    struct sign **sign)
+parts_signs(struct endpoint *ep, uint64_t from, uint64_t to, struct sign **sign)
 {
 	struct signs s = { .room = SIGNS_MOST, .from = from, .to = to };
 	struct parts t = { .sector = SECTOR };

@@ -147,8 +147,7 @@ count_frees(struct used *u)
 	const struct used_fs *fs;
 
 	for (fs = u->fs; fs < u->fs + u->n; fs++) {
-		if (fs->free == 0 ||
-		    !used_has(u, fs, u->free.seg, u->free.n))
+		if (fs->free == 0 || !used_has(u, fs, u->free.seg, u->free.n))
 			continue;
 		if (strstr(fs->type, "_member") != NULL)
 			u->spare = true;
@@ -249,8 +248,7 @@ of_bmap(struct used *u, struct plan *p, const struct bmap *m, struct fault *f)
 }
 
 int
-used_make(struct used *u, struct plan *p, const struct bmap *m,
-    struct fault *f)
+used_make(struct used *u, struct plan *p, const struct bmap *m, struct fault *f)
 {
 	int err;
 
@@ -327,8 +325,7 @@ used_apply(const struct plan *p, struct map *map)
 	for (i = 0; i < sizeof(undone) / sizeof(undone[0]) && err == 0; i++)
 		err = used_defer(p, map, &u->free, undone[i], u->clears &&
 		    p->dst->encoded == NULL ? STALE : OUTSIDE);
-	return err != 0 ? err : used_defer(p, map, &u->free, FINISHED,
-	    OUTSIDE);
+	return err != 0 ? err : used_defer(p, map, &u->free, FINISHED, OUTSIDE);
 }
 
 static int

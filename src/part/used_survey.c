@@ -369,8 +369,7 @@ used_guessed(struct used_fs *fs, struct look *l, struct fs_map *m,
 
 	if (fs->within == 0 &&
 	    fs->off + fs->length > (uint64_t)l->p->src->geo.size) {
-		used_whole(fs, "it goes beyond the end of %s",
-		    l->p->src->name);
+		used_whole(fs, "it goes beyond the end of %s", l->p->src->name);
 		return false;
 	}
 	*err = fs_map_read("", &source, l->how, m);

@@ -299,8 +299,7 @@ open_take(const struct look *l, struct fs_map *m, const char *name,
 	(void)sysfs_text(AT_FDCWD, path, called, sizeof(called));
 	snprintf(path, sizeof(path), "/sys/block/%s", name);
 	*mapper = sysfs_node(AT_FDCWD, path);
-	if (v == NULL || piece == NULL ||
-	    !open_within(l, m, *mapper, piece)) {
+	if (v == NULL || piece == NULL || !open_within(l, m, *mapper, piece)) {
 		snprintf(why, IDLE_WHY, "it is encrypted, and %.64s, its open "
 		    "mapping, cannot be looked up, or is no simple one",
 		    called);

@@ -277,8 +277,7 @@ fit_tell(const struct plan *p, const struct fit *fit, char *text, size_t room)
 	else
 		snprintf(text, room, "%s: its file system has room for %llu "
 		    "bytes now%s, but %llu are to be written", p->dst->name,
-		    has, fit->beside ? " beside the other targets" : "",
-		    need);
+		    has, fit->beside ? " beside the other targets" : "", need);
 }
 
 /* The number in a file of a cgroup; UINT64_MAX for "max", or without it. */
@@ -324,9 +323,8 @@ fit_memory(void)
 	while (groups != NULL && fgets(line, sizeof(line), groups) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
 		if ((group = strstr(line, ":memory:")) != NULL)
-			cgroups_limit(&least, "/sys/fs/cgroup/memory",
-			    group + strlen(":memory:"),
-			    "memory.limit_in_bytes");
+			cgroups_limit(&least, "/sys/fs/cgroup/memory", group +
+			    strlen(":memory:"), "memory.limit_in_bytes");
 		else if ((group = strstr(line, "::")) != NULL)
 			cgroups_limit(&least, "/sys/fs/cgroup",
 			    group + strlen("::"), "memory.max");

@@ -158,18 +158,15 @@ names_check_newfile(const struct newfile *file, const char *base,
 }
 
 int
-names_newfile(const struct newfile *file, const struct plan *p,
-    struct fault *f)
+names_newfile(const struct newfile *file, const struct plan *p, struct fault *f)
 {
 	if (file->path == NULL)
 		return 0;
 	if (names_check_newfile(file, file->base,
 	    "is used for something else, too", p, f) != 0)
 		return -1;
-	return names_check_newfile(file, file->temporary,
-	    "is written as " TEMPORARY " first, and that is used for something "
-	    "else",
-	    p, f);
+	return names_check_newfile(file, file->temporary, "is written as "
+	    TEMPORARY " first, and that is used for something else", p, f);
 }
 
 int

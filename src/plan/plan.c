@@ -50,8 +50,7 @@ engine_claims(const struct plan *p)
 	uint64_t n = p->length / claim, rest = p->length % claim;
 
 	n += rest != 0;
-	n += rest + phase > claim ||
-	    (phase > 0 && rest == 0 && p->length > 0);
+	n += rest + phase > claim || (phase > 0 && rest == 0 && p->length > 0);
 	return n > 0 ? n : 1;
 }
 

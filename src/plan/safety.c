@@ -280,9 +280,8 @@ other_disk(const struct endpoint *ep, const char *operand, const char *called,
 		    "asks for one", ep->name, operand);
 	by = disk_is(&d, called);
 	if (by == NAME_OTHER)
-		return fault_set(f, STATUS_REFUSED,
-		    "%s is not the disk that %s=%s asks for: its serial number "
-		    "is %s, its WWN is %s",
+		return fault_set(f, STATUS_REFUSED, "%s is not the disk that "
+		    "%s=%s asks for: its serial number is %s, its WWN is %s",
 		    ep->name, operand, called, safety_known(d.serial),
 		    safety_known(d.wwn));
 	if (disk_namesake(&d, by, &other))

@@ -65,8 +65,7 @@ is_backup(const char *operand, const char *name, const struct stat *st)
 	char path[PATH_MAX];
 
 	return strncmp(operand, "map=", 4) == 0 && snprintf(path, sizeof(path),
-	    "%s.bak", operand + 4) < PATH_MAX &&
-	    sink_leads_to(path, name, st);
+	    "%s.bak", operand + 4) < PATH_MAX && sink_leads_to(path, name, st);
 }
 
 /* Whether another operand names the same file. */

@@ -68,8 +68,7 @@ what_put(const struct sheet *s, const struct plan *p)
 	    p->work == WORK_CHECK ? "Check" : "Copy";
 
 	if (!p->bounded) {
-		page_told(s, verb,
-		    "all up to the end of the source, from its "
+		page_told(s, verb, "all up to the end of the source, from its "
 		    "byte %llu to byte %llu of the target", (ull)p->src_off,
 		    (ull)p->dst_off);
 		return;
@@ -191,8 +190,7 @@ how_put(const struct sheet *s, const struct plan *p)
 	number_iec(piece, sizeof(piece), (double)p->chunk);
 	after_text(after, sizeof(after), p);
 	if (p->queues > 0)
-		page_told(s, "How",
-		    "%s, %u pieces of %s at a time (io_uring), "
+		page_told(s, "How", "%s, %u pieces of %s at a time (io_uring), "
 		    "%s", limit, p->slots * p->queues, piece, after);
 	else
 		page_told(s, "How", "%s, %u thread%s with pieces of %s, %s",
@@ -213,17 +211,15 @@ errors_put(const struct sheet *s, const struct plan *p)
 		return;
 	}
 	if (p->work == WORK_RESCUE)
-		page_told(s, "",
-		    "what cannot be read is tried again later, and "
-		    "recorded in the map");
+		page_told(s, "", "what cannot be read is tried again later, "
+		    "and recorded in the map");
 	else if (p->work != WORK_COPY)
 		page_told(s, "", o->coe != 0 ?
 		    "a block that cannot be read is listed" :
 		    "the first unreadable block stops it (coe=1 continues)");
 	else if (o->coe != 0)
-		page_told(s, "",
-		    "a block that cannot be read becomes zeros, and "
-		    "is listed");
+		page_told(s, "", "a block that cannot be read becomes zeros, "
+		    "and is listed");
 	else
 		page_told(s, "", p->dst->is.streamed ? "the first unreadable "
 		    "block stops it (coe=1 continues)" : "the first unreadable "
@@ -269,8 +265,7 @@ odd_put(const struct sheet *s, const struct span *at, const char *what)
 	char from[96], to[96];
 
 	if (at->odd)
-		page_told(s, "Note",
-		    "on the %s it begins %s and ends %s", what,
+		page_told(s, "Note", "on the %s it begins %s and ends %s", what,
 		    report_border(from, sizeof(from), &at->from, true),
 		    report_border(to, sizeof(to), &at->to, false));
 }
@@ -342,8 +337,7 @@ remarks_put(const struct sheet *s, const struct plan *p)
 		    "of the disk, where table=fix puts it; or afterwards: %s%s",
 		    report_gpt_tool(p), strlen(disk) <= NAME ? disk : "DISK");
 	if (p->found->table_sector > 0)
-		page_told(s, "Note",
-		    "the partition table counts in sectors of "
+		page_told(s, "Note", "the partition table counts in sectors of "
 		    "%u bytes, and the target has %u: its partitions will not "
 		    "be found", p->found->table_sector, p->dst->geo.block);
 }
@@ -418,8 +412,7 @@ targets_put(const struct sheet *s, const struct plan *p)
 	const struct plan *one;
 	unsigned i;
 
-	page_told(s, "Targets",
-	    "%u, all at the speed of the slowest:",
+	page_told(s, "Targets", "%u, all at the speed of the slowest:",
 	    p->targets);
 	if (s->width == WIDTH)
 		fprintf(s->out, "%*s%-*s %8s  %-*s  %s\n", INDENT, "",

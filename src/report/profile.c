@@ -100,8 +100,7 @@ profile_percentile(const struct gauge *r, double part)
 	unsigned i;
 
 	for (i = 0; i < PROFILE_BUCKETS - 1; i++) {
-		if (before + (double)r->latency[i] >= want &&
-		    r->latency[i] > 0)
+		if (before + (double)r->latency[i] >= want && r->latency[i] > 0)
 			break;
 		before += (double)r->latency[i];
 	}

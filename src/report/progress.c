@@ -98,8 +98,7 @@ struct progress_parts {
 };
 
 void
-progress_begin(struct progress *pr, const struct plan *p,
-    const struct tally *t)
+progress_begin(struct progress *pr, const struct plan *p, const struct tally *t)
 {
 	const struct opts *o = p->opts;
 	bool wanted = (o->status & (SHOW_PROGRESS | SHOW_MAP)) != 0;

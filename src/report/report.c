@@ -127,13 +127,11 @@ used_notes(const struct used *u)
 		if (u->fs[i].treated != TREATED_WHOLE || n++ >= FS_SHOWN)
 			continue;
 		print(stderr, "pardd: note: %s: %s: copied whole",
-		    used_name(name, sizeof(name), &u->fs[i]),
-		    u->fs[i].reason);
+		    used_name(name, sizeof(name), &u->fs[i]), u->fs[i].reason);
 	}
 	if (n > FS_SHOWN)
 		print(stderr, "pardd: note: and %zu more partition%s copied "
-		    "whole", n - FS_SHOWN, n - FS_SHOWN == 1 ? " is" :
-		    "s are");
+		    "whole", n - FS_SHOWN, n - FS_SHOWN == 1 ? " is" : "s are");
 }
 
 /* Remarks: surprising, but no reason to refuse. */
@@ -158,9 +156,8 @@ report_notes(const struct plan *p, bool begun)
 		    p->opts->sums);
 	if (p->opts->input == NULL && p->src->is.inherited &&
 	    p->src->is.device && isatty(STDIN_FILENO))
-		print(stderr,
-		    "pardd: note: if= is missing, so this terminal is "
-		    "read; Ctrl-D ends it");
+		print(stderr, "pardd: note: if= is missing, so this terminal "
+		    "is read; Ctrl-D ends it");
 	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
 		if (one->found != NULL)
 			found_notes(one, i == 0, begun);
@@ -242,10 +239,9 @@ void
 report_stopping(int signo)
 {
 	if (print_room())
-		print(stderr,
-		    "pardd: SIG%s: finishing what is in flight, within %d s; "
-		    "a second signal quits at once", sigabbrev_np(signo),
-		    GRACE);
+		print(stderr, "pardd: SIG%s: finishing what is in flight, "
+		    "within %d s; a second signal quits at once",
+		    sigabbrev_np(signo), GRACE);
 }
 
 void

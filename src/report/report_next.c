@@ -243,8 +243,7 @@ table_moved_note(const struct plan *p)
 	if (p->table->renew[0] != '\0')
 		print(stderr, "pardd: note: file systems keep their UUIDs, "
 		    "which fstab and boot loaders may name; to change those of "
-		    "partition %s",
-		    p->table->renew);
+		    "partition %s", p->table->renew);
 }
 
 /* What must be done to a clone before it can be used. */
@@ -266,10 +265,9 @@ table_notes(const struct plan *p)
 		    "larger" : "smaller", report_gpt_tool(p), word);
 	if (word != NULL && found->table_sector > 0)
 		print(stderr, "pardd: note: the partition table counts in "
-		    "sectors of %u bytes, and %s has %u; table=fix "
-		    "converts it, or: losetup -fP --show -b %u %s",
-		    found->table_sector, p->dst->name, p->dst->geo.block,
-		    found->table_sector, word);
+		    "sectors of %u bytes, and %s has %u; table=fix converts "
+		    "it, or: losetup -fP --show -b %u %s", found->table_sector,
+		    p->dst->name, p->dst->geo.block, found->table_sector, word);
 	free(word);
 	if (p->opts->table != 0)
 		table_moved_note(p);

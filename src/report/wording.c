@@ -147,9 +147,8 @@ wording_loss(char *text, size_t room, const struct loss *l)
 	if (l->known && l->files + l->structures == 0)
 		wording_add(text, room, "all these bytes are free space");
 	else if (l->known)
-		wording_add(text, room,
-		    "of these, %llu bytes are in files, %llu in the file "
-		    "system's own structures, %llu free",
+		wording_add(text, room, "of these, %llu bytes are in files, "
+		    "%llu in the file system's own structures, %llu free",
 		    (ull)l->files, (ull)l->structures, (ull)l->free);
 	if (l->known && l->state != FS_CLEAN)
 		wording_add(text, room, ", as it seems");

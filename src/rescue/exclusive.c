@@ -103,8 +103,7 @@ wait_for_seat(struct exclusive *x, struct seat **who)
 		*who = exclusive_slowest(x);
 		if (*who == NULL || (empty != NULL && (*who)->stuck))
 			return empty;
-		when = (*who)->since + (empty != NULL ? x->hint :
-		    x->patience);
+		when = (*who)->since + (empty != NULL ? x->hint : x->patience);
 		if (clock_seconds() >= when)
 			return empty != NULL ? empty : *who;
 		wait_until(x, when);

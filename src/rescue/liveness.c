@@ -103,8 +103,7 @@ in_doubt(struct liveness *l)
 	bool many;
 
 	pthread_mutex_lock(&l->lock);
-	many = l->bads >= l->proved + l->patience &&
-	    (l->read || !l->blank);
+	many = l->bads >= l->proved + l->patience && (l->read || !l->blank);
 	pthread_mutex_unlock(&l->lock);
 	return many;
 }

@@ -186,9 +186,8 @@ static int
 mapsaver_doubt(struct job *job, bool told, struct fault *f)
 {
 	if (!told)
-		fault_set(f, STATUS_NOT_FLUSHED, "%s failed before, and %s "
-		    "was left as it was", job->p->dst->name,
-		    job->p->opts->map);
+		fault_set(f, STATUS_NOT_FLUSHED, "%s failed before, and %s was "
+		    "left as it was", job->p->dst->name, job->p->opts->map);
 	f->status = STATUS_NOT_FLUSHED;
 	job->doubt = true;
 	return told ? -1 : 1;
@@ -507,9 +506,8 @@ mapsaver_find(const struct job *job, struct fault *f)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", ms->dir);
 	n = readlink(link, where, sizeof(where) - 1);
 	where[n > 0 ? n : 0] = '\0';
-	return fault_set(f, status_errno(ENOENT), "that name leads "
-	    "elsewhere now, and the map is %s/%s", n > 0 ? where : "...",
-	    base_of(path));
+	return fault_set(f, status_errno(ENOENT), "that name leads elsewhere "
+	    "now, and the map is %s/%s", n > 0 ? where : "...", base_of(path));
 }
 
 uint64_t

@@ -183,8 +183,7 @@ tell_dropped(struct conductor *c)
 
 	for (i = 0; i < p->targets; i++) {
 		why = tee_dropped(p->dst, i);
-		if ((c->dropped & 1U << i) != 0 || why == NULL ||
-		    !print_room())
+		if ((c->dropped & 1U << i) != 0 || why == NULL || !print_room())
 			continue;
 		c->dropped |= 1U << i;
 		left--;
@@ -301,8 +300,7 @@ tally_verify(struct job *job, struct tally *t)
 {
 	bool after = (job->p->opts->verify & VERIFY_STREAM) == 0;
 	bool sample = (job->p->opts->verify & VERIFY_SAMPLE) != 0;
-	bool later = t->phase == PHASE_VERIFYING ||
-	    t->phase == PHASE_REPAIRING;
+	bool later = t->phase == PHASE_VERIFYING || t->phase == PHASE_REPAIRING;
 
 	t->verified = verify_right(job);
 	t->mended = job->verify->mended;

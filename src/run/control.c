@@ -42,8 +42,7 @@ check_dir(const char *path, struct fault *f)
 static bool
 left_behind(const struct sockaddr_un *name)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-	    0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat st;
 	bool left;
 
@@ -77,8 +76,7 @@ control_make_node(int fd, const struct sockaddr_un *name)
 static bool
 control_leads_here(const struct sockaddr_un *name)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-	    0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct ucred who = { .pid = 0 };
 	socklen_t len = sizeof(who);
 	bool ours;
@@ -146,8 +144,7 @@ control_open(struct control *c, const struct opts *o, struct fault *f)
 		return 0;
 	if (control_address(&name, o->control, f) != 0)
 		return -1;
-	c->ear = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-	    0);
+	c->ear = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	err = c->ear < 0 ? errno : control_make_node(c->ear, &name);
 	if (err == 0)
 		err = control_listen(c, &name);

@@ -21,8 +21,7 @@
 static int
 set_ioprio(const struct opts *o, struct fault *f)
 {
-	int err = o->ioprio == NULL ? 0 :
-	    ioprio_apply(ioprio_parse(o->ioprio));
+	int err = o->ioprio == NULL ? 0 : ioprio_apply(ioprio_parse(o->ioprio));
 
 	return err == 0 ? 0 : fault_errno(f, err, "ioprio=%s", o->ioprio);
 }

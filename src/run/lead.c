@@ -111,8 +111,7 @@ rest_clear(struct job *job)
 	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
 		job->rest_whole += plan_rest(one);
 	for (i = 0; (one = plan_each(p, i)) != NULL && !job->stop; i++)
-		if (!tee_dropped(p->dst, i) &&
-		    !rest_clear_target(job, one, &f))
+		if (!tee_dropped(p->dst, i) && !rest_clear_target(job, one, &f))
 			job_fail(job, &f);
 }
 

@@ -152,8 +152,7 @@ write_ranges(struct outputs *outputs, const struct plan *p,
 		return bmap_write(&r->file, &r->mapped, end, ranges_block(p),
 		    f);
 	if (digest_table_end(&r->noted, end) != 0)
-		return fault_errno(f, ENOMEM, "manifest=%s",
-		    p->opts->manifest);
+		return fault_errno(f, ENOMEM, "manifest=%s", p->opts->manifest);
 	p = plan_first(p);
 	return manifest_write(&r->file, p, &r->noted, noted_from(p),
 	    &outputs->ends, f);

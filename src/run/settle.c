@@ -165,8 +165,7 @@ settle_close(struct endpoint *src, struct endpoint *dst, struct decision *d,
 
 /* What the thread uses; NULL if there is no memory. */
 static struct settled *
-settle_begin(struct outputs *r, const struct plan *p,
-    const struct outcome *out)
+settle_begin(struct outputs *r, const struct plan *p, const struct outcome *out)
 {
 	size_t room = out->targets * sizeof(*out->target);
 	struct settled *d = malloc(sizeof(*d));

@@ -125,8 +125,7 @@ iscsi_describe(const struct endpoint *ep, struct iscsi *iscsi)
 	if (to->password == NULL)
 		to->password = "";
 	to->target_user = from_environment("LIBISCSI_CHAP_TARGET_USERNAME");
-	to->target_password =
-	    from_environment("LIBISCSI_CHAP_TARGET_PASSWORD");
+	to->target_password = from_environment("LIBISCSI_CHAP_TARGET_PASSWORD");
 	if (to->target_password == NULL)
 		to->target_user = NULL;
 }
@@ -156,8 +155,7 @@ iscsi_check_target(const struct endpoint *ep, const struct sg *sg,
 		errno = EROFS;
 		return fault_found(f, ep);
 	}
-	n = ep->spec.held ? 0 :
-	    scsi_registered(&sg->path);
+	n = ep->spec.held ? 0 : scsi_registered(&sg->path);
 	if (n == 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s is in use: %u initiator%s "

@@ -669,8 +669,7 @@ iscsi_link_open(struct iscsi_link *link, const struct libiscsi *lib,
 		.kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 		.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	link->last = &link->over;
-	if (getrandom(&link->mark, sizeof(link->mark), 0) !=
-	    sizeof(link->mark))
+	if (getrandom(&link->mark, sizeof(link->mark), 0) != sizeof(link->mark))
 		link->mark = clock_ns() * 0x9e3779b97f4a7c15;
 	pthread_mutex_init(&link->lock, NULL);
 	pthread_cond_init(&link->moved, NULL);

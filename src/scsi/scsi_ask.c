@@ -122,8 +122,7 @@ ask_capacity(const struct scsi_path *path, const char *name,
 		last = sg_get_unaligned_be64(a);
 		d->block = sg_get_unaligned_be32(a + 8);
 	}
-	if (d->block < 512 || d->block > 65536 ||
-	    last >= INT64_MAX / d->block)
+	if (d->block < 512 || d->block > 65536 || last >= INT64_MAX / d->block)
 		return fault_set(f, STATUS_FILE, "%s says its last block is "
 		    "%llu, of %u bytes: it cannot be copied", name,
 		    (unsigned long long)last, d->block);
@@ -144,8 +143,7 @@ vpd_page(const struct scsi_path *path, unsigned char page,
 	struct scsi_reply r;
 	size_t len;
 
-	if (!scsi_page(path, cdb, sizeof(cdb), buf, room, &r) ||
-	    buf[1] != page)
+	if (!scsi_page(path, cdb, sizeof(cdb), buf, room, &r) || buf[1] != page)
 		return 0;
 	len = 4 + (size_t)sg_get_unaligned_be16(buf + 2);
 	return len < r.moved ? len : r.moved;

@@ -117,9 +117,8 @@ take_wwn(struct disk *d, const unsigned char *page, size_t len)
 		n = 4 + (size_t)page[at + 3];
 		if (n > len - at)
 			break;
-		if (designator_worth(page + at) > 0 &&
-		    (best == NULL || designator_worth(page + at) >=
-		    designator_worth(best)))
+		if (designator_worth(page + at) > 0 && (best == NULL ||
+		    designator_worth(page + at) >= designator_worth(best)))
 			best = page + at;
 	}
 	if (best != NULL)

@@ -320,9 +320,8 @@ sg_open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	sg->shared = sg_open_exclusive(ep);
 	if ((ep->spec.flags & FLAG_MMAP) != 0 &&
 	    (sg->path.node != SCSI_SG || sg->shared))
-		return fault_set(f, STATUS_USAGE,
-		    "%s: mmap is for sg nodes, and does not go with excl",
-		    ep->name);
+		return fault_set(f, STATUS_USAGE, "%s: mmap is for sg nodes, "
+		    "and does not go with excl", ep->name);
 	if (scsi_ask(&sg->path, ep->name, &sg->disk, f) != 0 ||
 	    check_whole(ep, sg, f) != 0)
 		return -1;

@@ -36,8 +36,7 @@ sg_sends(struct sg *sg, const struct scsi_command *c)
 }
 
 void
-sg_sent(struct sg *sg, const struct scsi_command *c,
-    const struct scsi_reply *r)
+sg_sent(struct sg *sg, const struct scsi_command *c, const struct scsi_reply *r)
 {
 	bool run = r->err == 0 && r->status != UNIT_ATTENTION &&
 	    r->status != BUSY && r->status != TASK_SET_FULL;
@@ -64,8 +63,7 @@ sg_passes(const struct endpoint *ep, const struct io *io,
 	if (r->result == SCSI_AGAIN)
 		return !r->restarted || of->writes == 0 ||
 		    (of != sg && ep->spec.verify);
-	return r->result == SCSI_MOVED ||
-	    (r->result == SCSI_EARLIER && source);
+	return r->result == SCSI_MOVED || (r->result == SCSI_EARLIER && source);
 }
 
 /* Some disks report this for blocks that they cannot read. */

@@ -263,8 +263,7 @@ compare_salvage(struct job *job, struct reading *s, const struct seg *seg)
 		n = MIN(n, len - s->n);
 		io = compare_read_block(job, s, seg->off, s->n, n);
 		if (errno_is_medium(io.err) && job->p->opts->coe != 0) {
-			io.err = map_settle(&job->map, seg->off + s->n, n,
-			    BAD);
+			io.err = map_settle(&job->map, seg->off + s->n, n, BAD);
 			io.done = n;
 		}
 		if (io.err != 0) {

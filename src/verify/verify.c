@@ -154,8 +154,7 @@ set_differing(struct worker *w, struct map *differ, const struct check *c)
 	differ_set(w, differ, c->off, c->len, BAD);
 	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
 	    s.off < end)
-		differ_set(w, differ, s.off, MIN(s.len, end - s.off),
-		    UNTRIED);
+		differ_set(w, differ, s.off, MIN(s.len, end - s.off), UNTRIED);
 }
 
 /* How many bytes of a chunk had differed at an earlier check. */
@@ -447,8 +446,7 @@ check_target(struct worker *w, unsigned target, const struct check *c,
  * a target that differs all of it is written again.
  */
 static bool
-check_each(struct worker *w, size_t entry, const struct check *c,
-    size_t masked)
+check_each(struct worker *w, size_t entry, const struct check *c, size_t masked)
 {
 	struct job *job = w->job;
 	enum measure by = check_measure(w, c);
@@ -667,8 +665,7 @@ make_tables(struct verify *v, const struct plan *p)
 		return ENOMEM;
 	for (i = 0; i < v->targets; i++) {
 		v->target[i].first = NOWHERE;
-		if (map_init(&v->target[i].differ, INT64_MAX, p->claim,
-		    0) != 0)
+		if (map_init(&v->target[i].differ, INT64_MAX, p->claim, 0) != 0)
 			return ENOMEM;
 	}
 	return 0;
