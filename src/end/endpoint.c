@@ -156,7 +156,8 @@ endpoint_kind(const struct endpoint *ep)
 {
 	static const struct kind_words kinds[] = {
 #define KIND(kind, words, word)	[kind] = { words, word },
-#define ADDRESS(kind, name, words, word, ...)	[kind] = { words, word },
+#define ADDRESS(kind, name, library, words, word, ...) \
+	[kind] = { words, word },
 #include "end/kinds.def"
 	};
 

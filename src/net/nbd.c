@@ -741,7 +741,10 @@ nbd_note(const struct endpoint *ep, char *text, size_t room)
 		snprintf(text, room, "%u connections", nbd->links + 1);
 }
 
+#endif
+
 const struct backend nbd_backend = {
+#ifdef HAVE_LIBNBD
 	.open = nbd_open,
 	.attach = nbd_attach,
 	.detach = nbd_detach,
@@ -755,17 +758,5 @@ const struct backend nbd_backend = {
 	.open_readback = nbd_readback,
 	.note = nbd_note,
 	.close = nbd_close_end,
-};
-
-#else
-
-static int
-nbd_open(struct endpoint *ep, bool look, struct fault *f)
-{
-	(void)look;
-	return fault_set(f, STATUS_REFUSED, "%s: this pardd was built without "
-	    "libnbd", ep->name);
-}
-
-const struct backend nbd_backend = { .open = nbd_open };
 #endif
+};

@@ -359,7 +359,10 @@ rbd_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	return 0;
 }
 
+#endif
+
 const struct backend rbd_backend = {
+#ifdef HAVE_LIBRBD
 	.open = rbd_open_end,
 	.check_range = rbd_check_range,
 	.prepare = rbd_prepare,
@@ -370,17 +373,5 @@ const struct backend rbd_backend = {
 	.flush = rbd_flush_end,
 	.open_readback = rbd_readback,
 	.close = rbd_close_end,
-};
-
-#else
-
-static int
-rbd_open_end(struct endpoint *ep, bool look, struct fault *f)
-{
-	(void)look;
-	return fault_set(f, STATUS_REFUSED, "%s: this pardd was built without "
-	    "librbd", ep->name);
-}
-
-const struct backend rbd_backend = { .open = rbd_open_end };
 #endif
+};

@@ -401,10 +401,11 @@ enum { PREFIXES = 8 };		/* per kind, at most */
 static const struct address {
 	enum end_kind	 kind;
 	const struct backend *be;
+	const char	*library;
 	const char	*prefix[PREFIXES];
 } addresses[] = {
-#define ADDRESS(kind, name, words, word, ...) \
-	{ kind, &name, { __VA_ARGS__ } },
+#define ADDRESS(kind, name, library, words, word, ...) \
+	{ kind, &name, library, { __VA_ARGS__ } },
 #include "end/kinds.def"
 };
 
@@ -436,6 +437,9 @@ open_address(struct endpoint *ep, const struct address *a, bool look,
 	if ((ep->spec.flags & FLAG_APPEND) != 0)
 		return fault_set(f, STATUS_USAGE, "%s: oflag=append is for "
 		    "files", ep->name);
+	if (ep->be->open == NULL)
+		return fault_set(f, STATUS_REFUSED, "%s: this pardd was built "
+		    "without %s", ep->name, a->library);
 	return ep->be->open(ep, look, f);
 }
 

@@ -524,7 +524,10 @@ iscsi_disk(const struct endpoint *ep, struct disk *d)
 	*d = iscsi_of(ep)->disk;
 }
 
+#endif
+
 const struct backend iscsi_backend = {
+#ifdef HAVE_LIBISCSI
 	.open = iscsi_open,
 	.attach = iscsi_attach,
 	.detach = iscsi_detach,
@@ -540,17 +543,5 @@ const struct backend iscsi_backend = {
 	.note = sg_note,
 	.disk = iscsi_disk,
 	.close = iscsi_close,
-};
-
-#else
-
-static int
-iscsi_open(struct endpoint *ep, bool look, struct fault *f)
-{
-	(void)look;
-	return fault_set(f, STATUS_REFUSED, "%s: this pardd was built without "
-	    "libiscsi", ep->name);
-}
-
-const struct backend iscsi_backend = { .open = iscsi_open };
 #endif
+};
