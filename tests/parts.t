@@ -269,7 +269,8 @@ large_entries()
 	image a gpt 1 && for at in 512 $(($(stat -c %s a) - 512)); do
 		printf '\0\1' | dd of=a bs=1 seek=$((at + 84)) conv=notrunc status=none || return
 	done
-	refused 'its GPT has entries of 256 bytes, and only those of 128 are read' if=a of=. ipart=1
+	refused 'its GPT has entries of 256 bytes, and only those of 128 are read' if=a of=. ipart=1 &&
+	    refused 'entries of 256 bytes.*nothing for table=' if=a of=b table=fix && [[ ! -e b ]]
 }
 it "refuses a GPT with entries of 256 bytes" large_entries
 foreign()
