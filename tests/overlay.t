@@ -220,6 +220,42 @@ if can_loop; then
 		    refused 'lie on the same file.*is mounted' if=low/a of="$one"
 	}
 	it "sees two loop devices on the file by its two names" two_loops
+	# unasked OPERANDS...: refused whatever cannot be opened, or allocated
+	unasked()
+	{
+		local rule n
+		for rule in "op=open fail=EMFILE" "op=look fail=ENOMEM" "op=own fail=ENOMEM"; do
+			for ((n = 1; ; n++)); do
+				run with_faults "$rule nth=$n" "$pardd" "$@"
+				((status != 0)) || fail "copied, when $rule the ${n}th time" || return
+				[[ -s faults ]] || break
+			done
+			((n > 3 && status == 101)) || fail "$n were tried" || return
+		done
+		untouched
+	}
+	each_fails()
+	{
+		overlay && loop m/b && unasked if=other of=up/b && unasked if=up/b of="$dev" seek=1 count=8 &&
+		    detach "$dev" "$PWD/m/b" && unasked if=m/b of=up/b seek=1 && unasked if=up/b of=m/b seek=1 &&
+		    loop up/b && unasked if=other of=m/b && unasked if=m/b of="$dev" seek=1 count=8
+	}
+	it "refuses all these if it cannot be found out for lack of descriptors or memory" each_fails
+	# A loop device on a file that is read for its used blocks may change it.
+	idle_unasked()
+	{
+		layers && "$blocks" make low/f 8M 1 && mke2fs -qF -E nodiscard low/f &&
+		    over "lowerdir=$PWD/low,upperdir=$PWD/up,workdir=$PWD/work" && loop low/f || return
+		local n
+		for ((n = 1; ; n++)); do
+			rm -f copy
+			run with_faults "op=open fail=EMFILE nth=$n" "$pardd" if=m/f of=copy used=only
+			[[ -s faults ]] || break
+			((status != 0)) || cmp low/f copy || fail "not all, when the ${n}th failed" || return
+		done
+		((n > 3 && status == 0))
+	}
+	it "copies all of a file if it cannot be found out whether a loop device has it" idle_unasked
 else
 	skip "no loop devices" "sees a loop device that lies on the file by the other name"
 fi

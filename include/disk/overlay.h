@@ -28,23 +28,33 @@ int overlay_layers(const char *options,
 struct overlaid {
 	bool		 fleeting;	/* mounted volatile: nothing is
 					 * flushed */
+	int		 err;		/* errno, if it is not known for lack
+					 * of descriptors or memory, or 0 */
 	struct stat	 st;		/* of the file in the layer */
 };
 
 /*
  * Find the file in a layer for a file on an overlay: in the upper layer if it
  * will be written, else in the first layer that has it.  Returns false if it is
- * not on an overlay, or the layers cannot be seen, as in a container;
- * "fleeting" is set anyway, also for a directory.  path has room for its name,
- * PATH_MAX bytes, or is NULL.
+ * not on an overlay, or the layers cannot be seen, as in a container.  Sets
+ * "fleeting" and "err" anyway, also for a directory.  path has room for its
+ * name, PATH_MAX bytes, or is NULL.
  */
 bool overlay_file(const struct located *, bool written, struct overlaid *,
     char *path);
 
 /*
  * If *st is that of "path" on an overlay, replace it with that of the file in
- * the layer, if known.
+ * the layer, if known.  Returns "err".
  */
-void overlay_resolve(const char *path, struct stat *st);
+int overlay_resolve(const char *path, struct stat *st);
+
+/*
+ * The same for what a loop device lies on, which is touched only if it may be
+ * on an overlay, because its server may be dead.  *mounts is the table of
+ * mounts, or NULL until that is needed; the caller frees it.  Returns an errno
+ * value also if that table cannot be read.
+ */
+int overlay_loop(const char *loop, struct stat *st, char **mounts);
 
 #endif

@@ -275,9 +275,10 @@ bool node_lost(int fd);
 
 /*
  * Open the layer's file of a target that has just been opened, for its locks,
- * and record whether the overlay can be flushed.
+ * and record whether the overlay can be flushed.  Returns 0, or -1 with *f for
+ * lack of descriptors or memory.
  */
-void layer_open(struct endpoint *, bool look);
+int layer_open(struct endpoint *, bool look, struct fault *f);
 
 /* Whether fd, with that stat, is the file of an end under another name. */
 bool layer_is(const struct endpoint *, int fd, const struct stat *);

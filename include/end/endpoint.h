@@ -416,7 +416,8 @@ struct located endpoint_located(const struct endpoint *);
 
 /*
  * The file in a layer for its file on an overlay, see overlay_file.  False: it
- * is not on an overlay, or the layer cannot be seen.
+ * is not on an overlay, or the layer cannot be seen; errno is not 0 if that is
+ * for lack of descriptors or memory.
  */
 struct stat;
 bool endpoint_layer(const struct endpoint *, struct stat *);

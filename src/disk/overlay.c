@@ -25,6 +25,7 @@
 
 #include "base/libc.h"
 #include "base/path.h"
+#include "disk/sysfs.h"
 #include "tables.h"
 
 enum {
@@ -140,9 +141,18 @@ struct search {
 	bool		 written;
 	bool		 blind;		/* a higher layer cannot be read */
 	bool		 fleeting;
+	int		 err;		/* why that is not known, or 0 */
 	char		*path;		/* what was found, or NULL */
 	struct stat	 st;
 };
+
+/* Note what fails for want of a descriptor or of memory. */
+static bool
+search_failed(struct search *s, int err)
+{
+	s->err = sysfs_unasked(err);
+	return false;
+}
 
 /* Whether the upper layer has a file without its data. */
 static bool
@@ -223,15 +233,16 @@ static bool
 overlay_search_layers(int fd, const struct mount *m, struct search *s)
 {
 	struct stat st;
-	int try;
+	int try, err;
 
 	for (try = 0; try < TRIES; try++) {
 		free(s->path);
 		s->path = NULL;
 		s->blind = false;
-		if (fstat(fd, &st) != 0 || overlay_layers(m->options,
-		    search_layer, s) != 0 || s->path == NULL || s->blind)
-			return false;
+		err = fstat(fd, &st) != 0 ? errno :
+		    overlay_layers(m->options, search_layer, s);
+		if (err != 0 || s->path == NULL || s->blind)
+			return search_failed(s, err);
 		if (stat_alike(&st, &s->st))
 			return true;
 	}
@@ -291,24 +302,28 @@ overlay_search_below(int fd, struct search *s)
 	struct mount m;
 	char *rows;
 	bool is;
+	int err = is_on_overlay(fd) ? table_read(MOUNTS, &rows) : ENOTTY;
 
-	if (!is_on_overlay(fd) || table_read(MOUNTS, &rows) != 0)
-		return false;
+	if (err != 0)
+		return search_failed(s, err);
 	is = mount_of(fd, rows, &m);
 	s->fleeting = s->fleeting || (is && is_volatile(m.options));
+	errno = 0;
 	s->name = is ? name_below(fd, &m) : NULL;
-	is = s->name != NULL && overlay_search_layers(fd, &m, s);
+	is = s->name != NULL ? overlay_search_layers(fd, &m, s) :
+	    search_failed(s, errno);
 	free(s->name);
 	free(rows);
 	return is;
 }
 
 static bool
-fd_is_file(int fd, const struct stat *is)
+search_is_file(struct search *s, int fd, const struct stat *is)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && same_file(&st, is);
+	return fstat(fd, &st) == 0 ? same_file(&st, is) :
+	    search_failed(s, errno);
 }
 
 static int
@@ -326,29 +341,69 @@ overlay_file(const struct located *l, bool written, struct overlaid *o,
 {
 	struct search s = { .written = written };
 	struct stat is = { .st_dev = l->dev, .st_ino = l->ino };
-	int fd = major(l->dev) == 0 ? open_located(l) : -1, depth;
+	int fd = major(is.st_dev) == 0 ? open_located(l) : -1, depth;
 
-	for (depth = 0; fd >= 0 && depth < DEPTH && fd_is_file(fd, &is) &&
-	    overlay_search_below(fd, &s); depth++) {
+	for (depth = 0; fd >= 0 && depth < DEPTH && search_is_file(&s, fd,
+	    &is) && overlay_search_below(fd, &s); depth++) {
 		is = o->st = s.st;
 		if (path != NULL)
 			strlcpy(path, s.path, PATH_MAX);
 		close(fd);
 		fd = open(s.path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	}
+	if (fd < 0 && major(is.st_dev) == 0)
+		search_failed(&s, errno);
 	o->fleeting = s.fleeting;
+	o->err = s.err;
 	free(s.path);
 	if (fd >= 0)
 		close(fd);
 	return depth > 0;
 }
 
-void
+int
 overlay_resolve(const char *path, struct stat *st)
 {
 	struct located at = { AT_FDCWD, path, st->st_dev, st->st_ino };
-	struct overlaid o;
+	struct overlaid o = { .err = 0 };
 
 	if (S_ISREG(st->st_mode) && overlay_file(&at, false, &o, NULL))
 		*st = o.st;
+	return o.err;
+}
+
+/*
+ * Whether files with that st_dev may be on an overlay: it belongs to one, or to
+ * no mount at all, because overlays invent some.
+ */
+static bool
+may_be_overlay(dev_t dev, const char *mounts)
+{
+	char number[40];
+	const char *row;
+
+	snprintf(number, sizeof(number), " %u:%u ", major(dev), minor(dev));
+	row = strstr(mounts, number);
+	if (row == NULL)
+		return strstr(mounts, " - overlay ") != NULL;
+	row = strstr(row, " - ");
+	return row != NULL && strncmp(row, " - overlay ", 11) == 0;
+}
+
+int
+overlay_loop(const char *loop, struct stat *st, char **mounts)
+{
+	char path[300], backing[PATH_MAX];
+	int err = 0;
+
+	if (!S_ISREG(st->st_mode) || major(st->st_dev) != 0)
+		return 0;
+	if (*mounts == NULL)
+		err = table_read(MOUNTS, mounts);
+	if (err != 0 || !may_be_overlay(st->st_dev, *mounts))
+		return err;
+	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
+	if (!sysfs_text(AT_FDCWD, path, backing, sizeof(backing)))
+		return sysfs_unasked(errno);
+	return overlay_resolve(backing, st);
 }

@@ -391,12 +391,15 @@ add_backing(struct stack *s, size_t i, const struct disk *d)
 		return;
 	p = place_below(s, s->n - 1, STACK_LAYER, 0);
 	stack_add_hosts(s, &l);
-	if ((s->how & STACK_NAMES) != 0 &&
-	    overlay_file(&l, false, &layer, NULL)) {
+	if ((s->how & STACK_NAMES) == 0)
+		return;
+	if (overlay_file(&l, false, &layer, NULL)) {
 		p.dev = layer.st.st_dev;
 		p.ino = layer.st.st_ino;
 		stack_add(s, p);
 	}
+	if (layer.err != 0)
+		stack_hide(s, i, layer.err);
 }
 
 /* Add the part of a piece of a dm device that has bytes of the place. */
@@ -521,10 +524,10 @@ stack_down(struct stack *s)
  */
 static int
 same_medium(const struct stack_place *p, const char *loop, struct stat *st,
-    uint64_t *start)
+    uint64_t *start, char **mounts)
 {
-	char path[300], backing[PATH_MAX];
 	struct disk d;
+	int err = 0;
 
 	*start = 0;
 	if (S_ISBLK(st->st_mode) != (p->ino == 0))
@@ -534,11 +537,10 @@ same_medium(const struct stack_place *p, const char *loop, struct stat *st,
 		*start = d.start;
 		return d.err != 0 || d.whole == p->dev ? d.err : ENXIO;
 	}
-	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
-	if (major(st->st_dev) == 0 && sysfs_text(AT_FDCWD, path, backing,
-	    sizeof(backing)))
-		overlay_resolve(backing, st);
-	return st->st_dev == p->dev && st->st_ino == p->ino ? 0 : ENXIO;
+	if (st->st_dev != p->dev)
+		err = overlay_loop(loop, st, mounts);
+	return err != 0 || (st->st_dev == p->dev && st->st_ino == p->ino) ?
+	    err : ENXIO;
 }
 
 struct beside {			/* who looks for loop devices, */
@@ -547,6 +549,7 @@ struct beside {			/* who looks for loop devices, */
 	stack_each *fn;		/* ... and what for */
 	void	*arg;
 	int	 got;
+	char	*mounts;	/* for overlay_loop */
 };
 
 /* Call fn for one loop device, if it lies there. */
@@ -562,7 +565,7 @@ call_loop(const char *loop, void *arg)
 	int err = disk_medium(loop, &st);
 
 	if (err == 0)
-		err = same_medium(b->place, loop, &st, &start);
+		err = same_medium(b->place, loop, &st, &start, &b->mounts);
 	if (err == ENXIO)
 		return 0;
 	snprintf(path, sizeof(path), "/sys/block/%s", loop);
@@ -578,9 +581,10 @@ call_loop(const char *loop, void *arg)
 int
 stack_loops(const struct stack_place *p, dev_t but, stack_each *fn, void *arg)
 {
-	struct beside b = { p, but, fn, arg, 0 };
+	struct beside b = { p, but, fn, arg, 0, NULL };
 	int got = disk_each_loop(call_loop, &b);
 
+	free(b.mounts);
 	return got < 0 ? fn(NULL, 0, -got, arg) : b.got;
 }
 

@@ -290,70 +290,30 @@ usage_held(dev_t node, struct usage *use)
 	    usage_exported(node, 0, use);
 }
 
-/*
- * Whether files with that st_dev may be on an overlay: it belongs to one, or to
- * no mount at all, because overlays invent some.  *mounts is the table once it
- * has been read; the caller frees it.
- */
-static bool
-may_be_overlay(dev_t dev, char **mounts)
-{
-	char number[40];
-	const char *row;
-
-	if (*mounts == NULL && table_read(MOUNTS, mounts) != 0)
-		return false;
-	snprintf(number, sizeof(number), " %u:%u ", major(dev), minor(dev));
-	row = strstr(*mounts, number);
-	if (row == NULL)
-		return strstr(*mounts, " - overlay ") != NULL;
-	row = strstr(row, " - ");
-	return row != NULL && strncmp(row, " - overlay ", 11) == 0;
-}
-
-/*
- * Whether a loop device's file is this one, or on an overlay that has this one
- * in a layer.  backing: PATH_MAX bytes of scratch space.
- */
-static bool
-is_file_of(const char *loop, struct stat *st, dev_t dev, ino_t ino,
-    char *backing, char **mounts)
-{
-	char path[300];
-
-	if (is_of(st, dev, ino))
-		return true;
-	if (ino == 0 || major(st->st_dev) != 0 || st->st_dev == dev ||
-	    !may_be_overlay(st->st_dev, mounts))
-		return false;
-	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
-	if (!sysfs_text(AT_FDCWD, path, backing, PATH_MAX))
-		return false;
-	overlay_resolve(backing, st);
-	return is_of(st, dev, ino);
-}
-
 struct looking {		/* for loop devices */
 	dev_t	 dev;
 	ino_t	 ino;
 	bool	 writers;	/* only those that may write */
 	struct usage *use;
-	char	*mounts;	/* the table, or NULL */
+	char	*mounts;	/* for overlay_loop */
 };
 
+/* Whether a loop device lies on it, perhaps by its name on an overlay. */
 static int
 lies_on(const char *loop, void *arg)
 {
 	struct looking *at = arg;
-	char path[300], backing[PATH_MAX];
+	char path[300];
 	struct stat st;
 	int err = disk_medium(loop, &st);
 
 	if (err == 0 && at->writers && (st.st_mode & S_IWUSR) == 0)
 		return 0;
+	if (err == 0 && at->ino != 0 && st.st_dev != at->dev)
+		err = overlay_loop(loop, &st, &at->mounts);
 	if (err == 0)
-		return usage_found(is_file_of(loop, &st, at->dev, at->ino,
-		    backing, &at->mounts), at->use, USE_LOOPED, loop);
+		return usage_found(is_of(&st, at->dev, at->ino), at->use,
+		    USE_LOOPED, loop);
 	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
 	return err != ENXIO && usage_unknown(at->use, USE_LOOPED, path, err);
 }

@@ -8,6 +8,7 @@
  */
 #include "end/backend.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -15,6 +16,7 @@
 
 #include "base/path.h"
 #include "disk/overlay.h"
+#include "disk/sysfs.h"
 
 static bool
 layer_overlaid(const struct endpoint *ep)
@@ -35,31 +37,38 @@ layer_look_up(const struct endpoint *ep, struct overlaid *o, char *path)
 }
 
 /* Separate from layer_open because a name needs much stack. */
-static void
-open_below(struct endpoint *ep, bool look)
+static int
+open_below(struct endpoint *ep, bool look, struct fault *f)
 {
 	struct overlaid o;
 	char path[PATH_MAX];
 	struct stat st;
-	int found;
+	int found, err;
+	bool is = layer_look_up(ep, &o, path);
 
-	if (layer_look_up(ep, &o, path)) {
+	errno = o.err;
+	if (is) {
 		found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (found >= 0 && fstat(found, &st) == 0 &&
 		    same_file(&st, &o.st))
 			ep->layer = reopen(found, path,
 			    look ? O_RDONLY : O_WRONLY);
+		err = errno;
 		if (found >= 0)
 			close(found);
+		errno = err;
 	}
+	err = ep->layer < 0 ? sysfs_unasked(errno) : 0;
 	ep->is.unflushable = o.fleeting;
+	return err == 0 ? 0 : fault_errno(f, err, "%s: its file in a layer of "
+	    "the overlay", ep->name);
 }
 
-void
-layer_open(struct endpoint *ep, bool look)
+int
+layer_open(struct endpoint *ep, bool look, struct fault *f)
 {
-	if (ep->spec.role == TARGET && layer_overlaid(ep))
-		open_below(ep, look);
+	return ep->spec.role == TARGET && layer_overlaid(ep) ?
+	    open_below(ep, look, f) : 0;
 }
 
 struct located
@@ -75,13 +84,16 @@ bool
 endpoint_layer(const struct endpoint *ep, struct stat *st)
 {
 	struct overlaid o;
+	bool is;
 
+	errno = 0;
 	if (ep->spec.role == TARGET || !layer_overlaid(ep))
 		return ep->layer >= 0 && fstat(ep->layer, st) == 0;
-	if (!layer_look_up(ep, &o, NULL))
-		return false;
-	*st = o.st;
-	return true;
+	is = layer_look_up(ep, &o, NULL);
+	if (is)
+		*st = o.st;
+	errno = o.err;
+	return is;
 }
 
 bool

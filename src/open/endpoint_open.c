@@ -633,8 +633,10 @@ endpoint_open_found(struct endpoint *ep, bool look, struct fault *f)
 	if (endpoint_find(ep, look, f) != 0)
 		return -1;
 	ep->kind = endpoint_kind_found(ep);
-	layer_open(ep, look);
-	return 0;
+	if (layer_open(ep, look, f) == 0)
+		return 0;
+	endpoint_close(ep);
+	return -1;
 }
 
 int

@@ -164,14 +164,13 @@ idle_beside(const struct disk *other, uint64_t start, int err, void *arg)
 	struct stat st;
 
 	(void)start;
-	if (other == NULL)
+	if (other == NULL || err != 0)
 		return idle_busy(r,
 		    "what else lies on its file cannot be looked up");
 	if (disk_medium(other->name, &st) == 0 && (st.st_mode & S_IWUSR) == 0)
 		return 0;
-	return err != 0 ? 0 : idle_busy(r,
-	    "the loop device %.64s lies on the same %s", other->name,
-	    r->medium);
+	return idle_busy(r, "the loop device %.64s lies on the same %s",
+	    other->name, r->medium);
 }
 
 /* Check what a loop device lies on, and others there. */
@@ -239,10 +238,14 @@ idle_file(const struct range *r, const struct endpoint *ep)
 	struct usage use;
 	bool locked;
 
-	if (idle_unused(r, ep->name, ep->id.file_dev, ep->id.file_ino) != 0 ||
-	    (endpoint_layer(ep, &layer) && idle_unused(r, ep->name,
-	    layer.st_dev, layer.st_ino) != 0))
+	if (idle_unused(r, ep->name, ep->id.file_dev, ep->id.file_ino) != 0)
 		return -1;
+	if (endpoint_layer(ep, &layer)) {
+		if (idle_unused(r, ep->name, layer.st_dev, layer.st_ino) != 0)
+			return -1;
+	} else if (errno != 0)
+		return idle_busy(r, "what uses %.64s cannot be looked up",
+		    ep->name);
 	if (!ep->is.inherited && (fd = open(ep->name, how)) < 0)
 		return idle_busy(r, "who has locked %.64s cannot be looked up",
 		    ep->name);

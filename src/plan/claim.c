@@ -695,12 +695,19 @@ check_medium(const struct claims *c, const char *name, struct stat *st,
     struct fault *f)
 {
 	struct located at = { AT_FDCWD, name, st->st_dev, st->st_ino };
+	struct usage use = { .unknown = USE_LOOPED & ~c->over,
+		.unread = "its overlay" };
 	struct overlaid layer;
 	char path[PATH_MAX];
+	bool is;
 
 	if (check_file(c, name, st, f) != 0)
 		return -1;
-	if (!overlay_file(&at, false, &layer, path))
+	is = overlay_file(&at, false, &layer, path);
+	use.err = layer.err;
+	if (use.err != 0 && use.unknown != 0)
+		return claim_not_known(f, c->name, "its file", &use);
+	if (!is)
 		return 0;
 	*st = layer.st;
 	return check_file(c, path, st, f);

@@ -15,6 +15,7 @@
 #include "disk/opened.h"
 #include "disk/overlay.h"
 #include "disk/stack.h"
+#include "disk/sysfs.h"
 #include "end/endpoint.h"
 
 /* Add the block node for a SCSI node, if the end does not know it. */
@@ -95,16 +96,18 @@ places_add_layer(struct stack *all, const struct endpoint *ep)
 
 	if (endpoint_layer(ep, &st))
 		add_file(all, &st);
+	else if (errno != 0)
+		stack_not_seen(all, ep->id.dev, errno);
 }
 
 /*
- * Only for devices.  A file is written whatever lies below; claim.c looks for
- * loop devices.
+ * A file is written whatever lies below, as far as that could be asked; claim.c
+ * looks for loop devices.
  */
 static int
 maybe_same(const struct plan *p, const struct stack *a, struct fault *f)
 {
-	if (a->err == 0 || !p->dst->is.device)
+	if (p->dst->is.device ? a->err == 0 : sysfs_unasked(a->err) == 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "whether %s overlaps what is read "
 	    "from %s is not known, because what %s%u:%u lies on cannot be "
@@ -187,7 +190,9 @@ has_some(const char *path, const struct stat *st, void *arg)
 	    .dev = block ? st->st_rdev : st->st_dev,
 	    .ino = block ? 0 : st->st_ino, .to = UINT64_MAX,
 	    .somewhere = true });
-	overlay_resolve(path, &layer);
+	errno = overlay_resolve(path, &layer);
+	if (errno != 0)
+		return -1;
 	if (!block)
 		add_file(&all, &layer);
 	stack_down(&all);
