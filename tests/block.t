@@ -251,6 +251,15 @@ blanked_source()
 it "says so of a file that was made as long again" blanked_source
 it "says so of a file that was made as long again, with verify=1" blanked_source verify=1
 it "says so in a rescue of a file that was made as long again" blanked_source map=map
+# Its name leads nowhere, or to another file.
+blanked_unnamed()
+{
+	filled "$1" 8M 512 1 && "$blocks" make src 8M 2 && between "${!2-$2}" \
+	    "ln $1.img other; rm $1.img; $4; blanked other" 15 if="${!3-$3}" && says 'its file was truncated during the copy'
+}
+it "says so of a file that has lost its name" blanked_unnamed a dst a true
+it "... which another has now" blanked_unnamed a dst a 'cp src a.img'
+it "... and of a target" blanked_unnamed b b src true
 # Filled again, the file shows only that somebody wrote to it, and not through the device.
 refilled()
 {

@@ -21,7 +21,7 @@ bool below_gone(dev_t node);
  * Check that the first "end" bytes of the device are those of what it lies on.
  * A loop device may read as zeros (Linux before 6.10) where its file was
  * truncated, or its disk has shrunk or was removed, without an error.  Returns
- * 0, or -1 with *f.
+ * 0, or -1 with *f, also for lack of descriptors or memory.
  */
 int below_kept(dev_t node, uint64_t end, struct fault *f);
 
@@ -48,9 +48,13 @@ int below_elsewhere(dev_t node, const struct below_place *was);
  * Open the file that a loop device, or a partition of one, lies on, even
  * through other loop devices; the descriptor is for queries only.  *start is
  * the byte in the file where the device begins.  Returns -1 if there is no such
- * file, or it cannot be found by its name.
+ * file, or it cannot be found by its name; errno says which call failed.
  */
 int below_file(dev_t node, uint64_t *start);
+
+/* Whether there is such a file, and its st_dev and st_ino. */
+struct stat;
+bool below_has_file(dev_t node, struct stat *);
 
 /*
  * How many writes and discards the loop devices above that file have done.  If

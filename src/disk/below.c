@@ -6,11 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/loop.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -102,25 +101,17 @@ below_gone(dev_t node)
 	return gone;
 }
 
-/* The length of the file below a loop device; -1: unknown. */
+/* The length of the file below a loop device; -1 with errno: unknown. */
 static off_t
 file_length(const struct disk *d)
 {
-	struct loop_info64 info = { .lo_inode = 0 };
-	struct stat st;
-	char path[300];
-	int fd;
+	struct stat is, st;
 
-	snprintf(path, sizeof(path), "/dev/%s", d->whole_name);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
+	errno = disk_backing(d->whole_name, NULL, &is);
+	if (errno != 0 || stat(d->backing, &st) != 0)
 		return -1;
-	if (ioctl(fd, LOOP_GET_STATUS64, &info) != 0 ||
-	    stat(d->backing, &st) != 0 || st.st_ino != info.lo_inode ||
-	    st.st_dev != info.lo_device)
-		st.st_size = -1;
-	close(fd);
-	return st.st_size;
+	errno = 0;
+	return same_file(&is, &st) ? st.st_size : -1;
 }
 
 /* A loop device reads as zeros beyond the end of its file or disk. */
@@ -130,6 +121,8 @@ below_device_kept(const struct disk *loop, dev_t node, uint64_t end,
 {
 	int64_t length = length_of(node);
 
+	if (length < 0 && sysfs_unasked(errno) != 0)
+		return fault_errno(f, errno, "%s: its disk", loop->name);
 	if (length == 0 || disk_lost(node, true))
 		return fault_set(f, status_errno(ENODEV), "%s: the disk "
 		    "under it is gone, and it may read as zeros", loop->name);
@@ -145,6 +138,8 @@ file_kept(const struct disk *loop, uint64_t end, struct fault *f)
 {
 	off_t length = file_length(loop);
 
+	if (length < 0 && sysfs_unasked(errno) != 0)
+		return fault_errno(f, errno, "%s: its file", loop->name);
 	if (length < 0 || (uint64_t)length >= end)
 		return 0;
 	return fault_set(f, STATUS_SHORT, "%s: its file %s was truncated at "
@@ -154,14 +149,16 @@ file_kept(const struct disk *loop, uint64_t end, struct fault *f)
 
 /* Check what the i-th place, a loop device's, must still have. */
 static int
-place_kept(const struct stack *s, size_t i, struct fault *f)
+place_kept(struct stack *s, size_t i, struct fault *f)
 {
 	const struct stack_place *p = &s->at[i], *loop = &s->at[p->above];
 	uint64_t end = p->from - loop->from + loop->to;
 	struct disk d;
 
-	if (!disk_place(loop->dev, &d))
+	if (!disk_place(loop->dev, &d) || d.err != 0) {
+		stack_not_seen(s, loop->dev, d.err);
 		return 0;
+	}
 	return p->ino == 0 ? below_device_kept(&d, p->dev, end, f) :
 	    file_kept(&d, end, f);
 }
@@ -177,6 +174,9 @@ below_kept(dev_t node, uint64_t end, struct fault *f)
 	for (i = 0; i < s.n && failed == 0; i++)
 		if (s.at[i].step == STACK_BACKING)
 			failed = place_kept(&s, i, f);
+	if (failed == 0 && sysfs_unasked(s.err) != 0)
+		failed = fault_errno(f, s.err, "what /sys/dev/block/%u:%u lies "
+		    "on", major(s.dev), minor(s.dev));
 	stack_end(&s);
 	return failed;
 }
@@ -238,47 +238,63 @@ below_elsewhere(dev_t node, const struct below_place *was)
 	return is;
 }
 
+/* The first place that is a file, NULL: none, and errno says if that failed. */
+static const struct stack_place *
+first_file(struct stack *s, dev_t node)
+{
+	const struct stack_place *p;
+
+	(void)stack_of_node(s, node, UINT64_MAX, 0);
+	errno = s->err;
+	for (p = s->at; p < s->at + s->n; p++)
+		if (p->ino != 0 && !p->somewhere)
+			return p;
+	return NULL;
+}
+
+bool
+below_has_file(dev_t node, struct stat *st)
+{
+	struct stack s;
+	const struct stack_place *p = first_file(&s, node);
+
+	if (p != NULL) {
+		st->st_dev = p->dev;
+		st->st_ino = p->ino;
+	}
+	stack_end(&s);
+	return p != NULL;
+}
+
 static int
-below_open_backing(const char *name, const struct stat *is)
+below_open_backing(const char *name, const struct stack_place *p)
 {
 	int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    same_file(&st, is)))
+	    st.st_dev == p->dev && st.st_ino == p->ino))
 		return fd;
 	close(fd);
+	errno = ESTALE;
 	return -1;
-}
-
-/* Open the file of the first place that is one. */
-static int
-open_first(const struct stack *s, uint64_t *start)
-{
-	const struct stack_place *p;
-	struct stat st;
-	struct disk d;
-
-	for (p = s->at; p < s->at + s->n; p++)
-		if (p->ino != 0 && !p->somewhere)
-			break;
-	if (p == s->at + s->n || !disk_place(s->at[p->above].dev, &d))
-		return -1;
-	*start = p->from;
-	st.st_dev = p->dev;
-	st.st_ino = p->ino;
-	return below_open_backing(d.backing, &st);
 }
 
 int
 below_file(dev_t node, uint64_t *start)
 {
 	struct stack s;
-	int fd;
+	const struct stack_place *p = first_file(&s, node);
+	struct disk d;
+	int fd = -1;
 
 	*start = 0;
-	(void)stack_of_node(&s, node, UINT64_MAX, 0);
-	fd = open_first(&s, start);
+	if (p != NULL) {
+		(void)disk_place(s.at[p->above].dev, &d);
+		*start = p->from;
+		fd = d.err == 0 ? below_open_backing(d.backing, p) : -1;
+		errno = d.err == 0 ? errno : d.err;
+	}
 	stack_end(&s);
 	return fd;
 }

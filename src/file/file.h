@@ -44,8 +44,10 @@ struct file {
 					 * the file has so much */
 	atomic_uint_fast64_t cut;	/* a write found the file cut off
 					 * here */
-	struct {			/* of a source, the file it lies on: */
-		bool		known;
+	struct {			/* the file that a device lies on: */
+		int		fd;	/* for queries, or -1 */
+		uint64_t	start;	/* of the device there */
+		bool		known;	/* and of a source: */
 		uint64_t	holes;	/* bytes, in the range to be read */
 		struct timespec	changed, written;
 		uint64_t	writes;	/* by the loop devices above it */

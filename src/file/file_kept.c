@@ -193,10 +193,9 @@ void
 file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 {
 	struct file *file = ep->priv;
+	const uint64_t start = file->below.start;
 	struct stat st;
-	uint64_t start;
-	int fd = file->device && fstat(file->plain, &st) == 0 ?
-	    below_file(st.st_rdev, &start) : -1;
+	int fd = file->below.fd;
 
 	if (fd < 0)
 		return;
@@ -209,7 +208,6 @@ file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 	file->below.changed = st.st_ctim;
 	file->below.written = st.st_mtim;
 	file->below.writes = below_writes(ep->id.node);
-	close(fd);
 }
 
 /*
@@ -235,20 +233,11 @@ uint64_t
 file_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
 {
 	const struct file *file = ep->priv;
-	uint64_t start = 0, holes;
-	struct stat st;
-	int fd = file->plain;
+	const uint64_t start = file->below.start;
+	int fd = file->device ? file->below.fd : file->plain;
 
-	if (file->borrowed)
-		return 0;
-	if (file->device)
-		fd = fstat(fd, &st) == 0 ? below_file(st.st_rdev, &start) : -1;
-	if (fd < 0)
-		return 0;
-	holes = holes_now(fd, start + from, start + to);
-	if (file->device)
-		close(fd);
-	return holes;
+	return file->borrowed || fd < 0 ? 0 :
+	    holes_now(fd, start + from, start + to);
 }
 
 bool
@@ -256,28 +245,27 @@ file_below_moved(const struct endpoint *ep)
 {
 	const struct file *file = ep->priv;
 	const struct timespec *was = &file->below.written;
-	uint64_t start;
 	struct stat st;
-	bool moved;
-	int fd = file->below.known ? below_file(ep->id.node, &start) : -1;
 
-	if (fd < 0)
-		return false;
-	moved = fstat(fd, &st) == 0 && (st.st_mtim.tv_sec != was->tv_sec ||
+	return file->below.known && fstat(file->below.fd, &st) == 0 &&
+	    (st.st_mtim.tv_sec != was->tv_sec ||
 	    st.st_mtim.tv_nsec != was->tv_nsec) &&
 	    below_writes(ep->id.node) == file->below.writes;
-	close(fd);
-	return moved;
 }
 
-/* Fail if a target has more than "most" bytes of new holes. */
+/* Whether the file below has more than "most" bytes of new holes. */
 static bool
-below_holed(const struct endpoint *ep, const struct file *file, int fd,
-    uint64_t from, uint64_t to, uint64_t most)
+below_holed(const struct endpoint *ep, const struct file *file, uint64_t from,
+    uint64_t to, uint64_t most)
 {
 	const struct timespec *was = &file->below.changed;
 	struct stat st;
+	int fd = file->below.fd;
 
+	from += file->below.start;
+	to += file->below.start;
+	if (fd < 0)
+		return false;
 	if (ep->spec.role == TARGET)
 		return (ep->spec.sync || file->prefer_direct) &&
 		    holes_more(fd, from, to, most);
@@ -322,9 +310,7 @@ file_device_kept(const struct endpoint *ep, dev_t node, uint64_t from,
     uint64_t to, uint64_t most, struct fault *f)
 {
 	const struct file *file = ep->priv;
-	uint64_t start;
-	int fd, block, moved;
-	bool holed;
+	int block, moved;
 
 	if (file_medium(file->plain) != file->medium)
 		return fault_set(f, status_errno(ENODEV), "%s: the medium was "
@@ -344,15 +330,9 @@ file_device_kept(const struct endpoint *ep, dev_t node, uint64_t from,
 		return fault_set(f, status_errno(ENODEV), "%s begins at "
 		    "another byte of what lies below it than when the copy "
 		    "began, or lies on something else", ep->name);
-	fd = below_file(node, &start);
-	if (fd < 0)
-		return 0;
-	holed = below_holed(ep, file, fd, start + from, start + to, most);
-	close(fd);
-	return holed ? fault_set(f, STATUS_FILE, "%s: its file was "
-	    "truncated during the copy, or holes were made in it, which are "
-	    "zeros now",
-	    ep->name) : 0;
+	return !below_holed(ep, file, from, to, most) ? 0 :
+	    fault_set(f, STATUS_FILE, "%s: its file was truncated during the "
+	    "copy, or holes were made in it, which are zeros now", ep->name);
 }
 
 /*

@@ -24,6 +24,7 @@
 #include "base/libc.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "disk/sysfs.h"
 #include "disk/usage.h"
 #include "end/backend.h"
 
@@ -95,6 +96,10 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	file->align = file->read_align = ep->geo.block;
 	file->medium = file_medium(file->plain);
 	errno = below_locate(ep->id.node, bytes, &file->place);
+	if (errno == 0 && file->place.stacked && file->below.fd < 0) {
+		file->below.fd = below_file(ep->id.node, &file->below.start);
+		errno = file->below.fd < 0 ? sysfs_unasked(errno) : 0;
+	}
 	if (errno != 0)
 		return fault_errno(f, errno, "%s: what it lies on", ep->name);
 	/* a file system on it may have cached parts */
@@ -221,6 +226,8 @@ file_close(struct endpoint *ep)
 		err = errno;
 	if (file->plain >= 0 && close(file->plain) != 0)
 		err = errno;
+	if (file->below.fd >= 0)
+		close(file->below.fd);
 	free(file);
 	return err;
 }
@@ -306,7 +313,7 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	if (file == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	*file = (struct file){ .plain = -1, .direct = -1, .flush = -1,
-		.cut = NOWHERE, .device = ep->is.device };
+		.below.fd = -1, .cut = NOWHERE, .device = ep->is.device };
 	file->waits = (ep->spec.flags & (FLAG_SYNC | FLAG_DSYNC)) != 0;
 	file->behind = (ep->spec.flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
 	file->prefer_direct = (ep->spec.flags & FLAG_DIRECT) != 0 ||

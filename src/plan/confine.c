@@ -41,7 +41,6 @@
 
 #include "base/path.h"
 #include "cli/opts.h"
-#include "disk/below.h"
 #include "disk/stack.h"
 #include "end/endpoint.h"
 
@@ -236,19 +235,6 @@ allow_end(struct ruleset *r, const struct endpoint *ep)
 		close(fd);
 }
 
-/* At the end, the file below a loop device is checked. */
-static void
-allow_below(struct ruleset *r, const struct endpoint *ep)
-{
-	uint64_t start;
-	int fd = ep->is.device ? below_file(ep->id.node, &start) : -1;
-
-	if (fd < 0)
-		return;
-	ruleset_allow(r, fd, FS_READ);
-	close(fd);
-}
-
 /* Disks are described by /proc and /sys, threads by /proc. */
 static void
 allow_known(struct ruleset *r, const struct plan *p)
@@ -310,11 +296,8 @@ confine_files(const struct plan *p)
 	if (r.fd < 0)
 		return false;
 	allow_end(&r, p->src);
-	allow_below(&r, p->src);
-	for (i = 0; (one = plan_each(p, i)) != NULL; i++) {
+	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
 		allow_end(&r, one->dst);
-		allow_below(&r, one->dst);
-	}
 	allow_known(&r, p);
 	allow_outputs(&r, p->opts);
 	done = !r.failed && syscall(RESTRICT_SELF, r.fd, 0) == 0;

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/escape.h"
 #include "base/number.h"
@@ -186,14 +185,9 @@ report_said_of_end(const struct endpoint *ep)
 static bool
 file_of(const struct endpoint *ep, struct stat *st)
 {
-	int fd = endpoint_is_node(ep) ? below_file(ep->id.node,
-	    &(uint64_t){ 0 }) : -1;
-	bool has = fd >= 0 && fstat(fd, st) == 0;
-
-	if (fd >= 0)
-		close(fd);
 	if (!endpoint_is_file(ep))
-		return has;
+		return endpoint_is_node(ep) &&
+		    below_has_file(ep->id.node, st);
 	st->st_dev = ep->id.file_dev;
 	st->st_ino = ep->id.file_ino;
 	return true;
