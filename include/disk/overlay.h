@@ -52,8 +52,7 @@ int overlay_resolve(const char *path, struct stat *st);
 /*
  * The same for what a loop device lies on, which is touched only if it may be
  * on an overlay, because its server may be dead.  *mounts is the table of
- * mounts, or NULL until that is needed; the caller frees it.  Returns an errno
- * value also if that table cannot be read.
+ * mounts, or NULL until that is needed; the caller frees it.
  */
 int overlay_loop(const char *loop, struct stat *st, char **mounts);
 

@@ -394,14 +394,11 @@ int
 overlay_loop(const char *loop, struct stat *st, char **mounts)
 {
 	char path[300], backing[PATH_MAX];
-	int err = 0;
 
-	if (!S_ISREG(st->st_mode) || major(st->st_dev) != 0)
+	if (!S_ISREG(st->st_mode) || major(st->st_dev) != 0 ||
+	    ((*mounts != NULL || table_read(MOUNTS, mounts) == 0) &&
+	    !may_be_overlay(st->st_dev, *mounts)))
 		return 0;
-	if (*mounts == NULL)
-		err = table_read(MOUNTS, mounts);
-	if (err != 0 || !may_be_overlay(st->st_dev, *mounts))
-		return err;
 	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
 	if (!sysfs_text(AT_FDCWD, path, backing, sizeof(backing)))
 		return sysfs_unasked(errno);
