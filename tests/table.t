@@ -533,6 +533,14 @@ both()
 	    says 'complete, flushed, verified, table moved, rest trimmed$' && sync "$dev" && sound "$dev" &&
 	    table_like "$a" "$dev"
 }
+# Each target's rest begins where its own last block ends.
+rests()
+{
+	disk_of b 8M 512 && b=$dev && disk_of c 8M 4096 && "$blocks" make "$b" 8M 9 && "$blocks" make "$dev" 8M 9 &&
+	    head -c 1000000 /dev/urandom >a && exits 0 "$pardd" if=a of="$b" of="$dev" bs=4096 "$@" &&
+	    cmp -n 1000000 a "$b" && cmp -n 1000000 a "$dev" &&
+	    cmp -i 1000000:0 -n 7388608 "$b" /dev/zero && cmp -i 1000000:0 -n 7388608 "$dev" /dev/zero
+}
 no_rest()
 {
 	disk_of b 8M 512 && head -c 1M /dev/urandom >a && cp b old && exits 1 "$pardd" if=a of=x rest=zero &&
@@ -621,6 +629,8 @@ one_fails()
 it "claims what it clears where nothing is copied" nothing_copied
 it "... and clears nothing of its source" onto_itself
 it "writes the table of a target if another one fails" one_fails
+it "clears all that each of several targets has behind the copy" rests rest=zero
+it "... and frees its blocks" rests rest=trim thr=1
 it "clears devices only, and after a copy of a known length" no_rest
 it "clears nothing after a copy that stopped" cut_short
 it "is for whole disks" usage table= if=/dev/zero of=x table=fix skip=1

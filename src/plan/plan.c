@@ -682,6 +682,7 @@ plan_of_target(struct plan *one, const struct plan *p, unsigned i)
 	*one = *p;
 	one->dst = tee_target(p->dst, i);
 	one->dst_off += one->dst->lim.base;
+	one->pad = plan_padding(one);
 	if (one->truncate >= 0)
 		one->truncate += (int64_t)one->dst->lim.base;
 	one->oserial = i < p->opts->oserials ? p->opts->serial[i] : NULL;
