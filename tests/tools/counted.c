@@ -174,16 +174,10 @@ STAT_OF(fstat64, stat64)
 STATFS_OF(fstatfs, statfs)
 STATFS_OF(fstatfs64, statfs64)
 
-int
-ioctl(int fd, unsigned long request, ...)
+static int
+answered(int fd, unsigned long request, void *arg)
 {
-	va_list ap;
-	void *arg;
-
 	REAL(real, ioctl);
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	if (sysfs == NULL || !is(fd, &source))
 		return real(fd, request, arg);
 	if (request == BLKSSZGET)
@@ -198,6 +192,8 @@ ioctl(int fd, unsigned long request, ...)
 	}
 	return 0;
 }
+
+IOCTLS(answered)
 
 #define OPEN(name)							\
 	int name(const char *path, int flags, ...);			\

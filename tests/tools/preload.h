@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -69,6 +70,63 @@ fsync(int fd)								\
 {									\
 	REAL(real, fsync);						\
 	return flush(fd, real);						\
+}
+
+/* All names of open(), which is by(dir, path, flags, mode). */
+#define OPENS(by)							\
+int									\
+openat(int dir, const char *path, int flags, ...)			\
+{									\
+	unsigned mode = 0;						\
+	va_list ap;							\
+									\
+	va_start(ap, flags);						\
+	if ((flags & O_CREAT) != 0)					\
+		mode = va_arg(ap, unsigned);				\
+	va_end(ap);							\
+	return by(dir, path, flags, mode);				\
+}									\
+									\
+int									\
+open(const char *path, int flags, ...)					\
+{									\
+	unsigned mode = 0;						\
+	va_list ap;							\
+									\
+	va_start(ap, flags);						\
+	if ((flags & O_CREAT) != 0)					\
+		mode = va_arg(ap, unsigned);				\
+	va_end(ap);							\
+	return by(AT_FDCWD, path, flags, mode);				\
+}									\
+									\
+/* as it is called where it is checked for a mode */			\
+int __open64_2(const char *, int);					\
+int									\
+__open64_2(const char *path, int flags)					\
+{									\
+	return by(AT_FDCWD, path, flags, 0);				\
+}									\
+									\
+int __openat64_2(int, const char *, int);				\
+int									\
+__openat64_2(int dir, const char *path, int flags)			\
+{									\
+	return by(dir, path, flags, 0);					\
+}
+
+/* ioctl(), which is by(fd, request, arg). */
+#define IOCTLS(by)							\
+int									\
+ioctl(int fd, unsigned long request, ...)				\
+{									\
+	va_list ap;							\
+	void *arg;							\
+									\
+	va_start(ap, request);						\
+	arg = va_arg(ap, void *);					\
+	va_end(ap);							\
+	return by(fd, request, arg);					\
 }
 
 /*

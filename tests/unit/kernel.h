@@ -138,48 +138,8 @@ opens(int dir, const char *path, int flags, mode_t mode)
 	return (int)syscall(SYS_openat, dir, path, flags & ~O_DIRECT, mode);
 }
 
-int
-openat(int dir, const char *path, int flags, ...)
-{
-	mode_t mode = 0;
-	va_list ap;
-
-	va_start(ap, flags);
-	if ((flags & O_CREAT) != 0)
-		mode = va_arg(ap, mode_t);
-	va_end(ap);
-	return opens(dir, path, flags, mode);
-}
-
-int
-open(const char *path, int flags, ...)
-{
-	mode_t mode = 0;
-	va_list ap;
-
-	va_start(ap, flags);
-	if ((flags & O_CREAT) != 0)
-		mode = va_arg(ap, mode_t);
-	va_end(ap);
-	return opens(AT_FDCWD, path, flags, mode);
-}
-
-/* The same, as they are called where they are checked for a mode. */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-int __open64_2(const char *, int);
-int
-__open64_2(const char *path, int flags)
-{
-	return opens(AT_FDCWD, path, flags, 0);
-}
-
-int __openat64_2(int, const char *, int);
-int
-__openat64_2(int dir, const char *path, int flags)
-{
-	return opens(dir, path, flags, 0);
-}
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+OPENS(opens)
 
 static bool
 is_node(const struct stat *st)
@@ -280,16 +240,11 @@ fcntl(int fd, int command, ...)
 	return (int)syscall(SYS_fcntl, fd, command, arg);
 }
 
-int
-ioctl(int fd, unsigned long request, ...)
+static int
+answered(int fd, unsigned long request, void *arg)
 {
-	va_list ap;
-	void *arg;
 	int err;
 
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	if (denied("ioctl", request))
 		return refused();
 	if (kernel.answer == NULL)
@@ -298,6 +253,8 @@ ioctl(int fd, unsigned long request, ...)
 	errno = err > 0 ? err : errno;
 	return err > 0 ? -1 : -err;
 }
+
+IOCTLS(answered)
 
 int
 flock(int fd, int how)

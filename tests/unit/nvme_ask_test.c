@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "../../src/nvme/nvme.h"
+#include "../tools/preload.h"
 
 enum {
 	NSID = 3,
@@ -26,17 +27,13 @@ static struct {
 	struct nvme_admin_cmd last;
 } disk;
 
-int
-ioctl(int fd, unsigned long request, ...)
+static int
+answered(int fd, unsigned long request, void *arg)
 {
-	struct nvme_admin_cmd *c;
-	va_list ap;
+	struct nvme_admin_cmd *c = arg;
 	int result = disk.id;
 
 	(void)fd;
-	va_start(ap, request);
-	c = va_arg(ap, void *);
-	va_end(ap);
 	if (request == NVME_IOCTL_ADMIN_CMD) {
 		disk.last = *c;
 		assert_int_equal(c->data_len, sizeof(disk.space));
@@ -49,6 +46,8 @@ ioctl(int fd, unsigned long request, ...)
 	errno = -result;
 	return -1;
 }
+
+IOCTLS(answered)
 
 /* A format: bytes of metadata, and the power of two of a block. */
 static void

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "../../src/nvme/nvme.h"
+#include "../tools/preload.h"
 
 #define BLOCK	((size_t)512)
 
@@ -120,24 +121,20 @@ carry_out(const struct nvme_passthru_cmd64 *c)
 	return 0;
 }
 
-int
-ioctl(int fd, unsigned long request, ...)
+static int
+answered(int fd, unsigned long request, void *arg)
 {
-	va_list ap;
-	void *arg;
-	int result;
+	int result = request == NVME_IOCTL_ADMIN_CMD ? admin(arg) :
+	    request == NVME_IOCTL_IO64_CMD ? carry_out(arg) : -ENOTTY;
 
 	(void)fd;
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
-	result = request == NVME_IOCTL_ADMIN_CMD ? admin(arg) :
-	    request == NVME_IOCTL_IO64_CMD ? carry_out(arg) : -ENOTTY;
 	if (result >= 0)
 		return result;
 	errno = -result;
 	return -1;
 }
+
+IOCTLS(answered)
 
 int
 nanosleep(const struct timespec *t, struct timespec *left)

@@ -28,6 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../tools/preload.h"
+
 enum { NODES = 16 };
 
 struct node {			/* of /dev */
@@ -121,9 +123,8 @@ world_open(int fd)
 /* -------------------------------------------- in the place of the C library */
 
 static int
-world_openat(int dir, const char *path, int flags, va_list ap)
+world_openat(int dir, const char *path, int flags, mode_t mode)
 {
-	mode_t mode = (flags & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
 	struct node *node = world_node(path);
 	char there[PATH_MAX];
 
@@ -140,39 +141,8 @@ world_openat(int dir, const char *path, int flags, va_list ap)
 	return node->fd;
 }
 
-int
-openat(int dir, const char *path, int flags, ...)
-{
-	va_list ap;
-	int fd;
-
-	va_start(ap, flags);
-	fd = world_openat(dir, path, flags, ap);
-	va_end(ap);
-	return fd;
-}
-
-int
-open(const char *path, int flags, ...)
-{
-	va_list ap;
-	int fd;
-
-	va_start(ap, flags);
-	fd = world_openat(AT_FDCWD, path, flags, ap);
-	va_end(ap);
-	return fd;
-}
-
-/* Where headers check the arguments of calls, flags that are no constant. */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-int __open64_2(const char *, int);
-int
-__open64_2(const char *path, int flags)
-{
-	return openat(AT_FDCWD, path, flags, 0);
-}
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+OPENS(world_openat)
 
 int
 stat(const char *path, struct stat *st)
@@ -261,20 +231,15 @@ world_dm(struct dm_ioctl *io)
 	return 0;
 }
 
-int
-ioctl(int fd, unsigned long request, ...)
+static int
+world_ioctl(int fd, unsigned long request, void *arg)
 {
 	struct loop_info64 *info;
 	const char *broken;
 	struct node *node;
 	struct stat st;
 	bool knows = false;
-	va_list ap;
-	void *arg;
 
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	if (request == DM_TABLE_STATUS)
 		return world_dm(arg);
 	node = world_open(fd);
@@ -300,6 +265,8 @@ ioctl(int fd, unsigned long request, ...)
 		.lo_inode = st.st_ino, .lo_rdevice = st.st_rdev };
 	return 0;
 }
+
+IOCTLS(world_ioctl)
 
 int
 fstat(int fd, struct stat *st)

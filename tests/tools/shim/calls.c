@@ -201,17 +201,12 @@ set_length(int fd, off_t len)
 BOTH(ftruncate64, ftruncate, (int fd, off_t len), set_length(fd, len))
 #undef RESULT
 
-int
-ioctl(int fd, unsigned long request, ...)
+static int
+asked(int fd, unsigned long request, void *arg)
 {
 	uint64_t range[2], number;
-	va_list ap;
-	void *arg;
 
 	REAL(real, ioctl);
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	if (request == BLKZEROOUT) {
 		memcpy(range, arg, sizeof(range));
 		if (refused_at(ZERO, "BLKZEROOUT", fd, range[0],
@@ -229,6 +224,8 @@ ioctl(int fd, unsigned long request, ...)
 	}
 	return real(fd, request, arg);
 }
+
+IOCTLS(asked)
 
 /* As close(2): the descriptor is gone, whatever it says. */
 int
