@@ -55,13 +55,7 @@ touches()
 	exits 0 strace -o log -e trace=openat "$pardd" --list &&
 	    ! grep '"/dev/' log | grep -v '/dev/disk/by-id\|"/dev/loop[0-9]*"'
 }
-if [[ $VARIANT != plain ]]; then
-	:					# it is the same in all
-elif command -v strace >/dev/null; then
-	it "opens no disk" touches
-else
-	skip "no strace" "opens no disk"
-fi
+[[ $VARIANT != plain ]] || given 'command -v strace' "no strace" it "opens no disk" touches
 
 # -------------------------------------------------------------- with disks
 

@@ -457,10 +457,5 @@ order()
 	    END { print maps, written, wrong + 0; exit wrong || maps < 3 || !folder }' ||
 	    { cat trace; return 1; }
 }
-if [[ $VARIANT != plain ]]; then
-	:					# it is the same in all
-elif traced >/dev/null 2>&1; then
-	it "saves a map once the target is flushed, and renames it once it is written" order
-else
-	skip "no strace" "saves a map when the target is flushed"
-fi
+[[ $VARIANT != plain ]] || given traced "no strace" \
+    it "saves a map once the target is flushed, and renames it once it is written" order

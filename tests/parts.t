@@ -407,13 +407,8 @@ unread()
 	    exits 0 strace -f -o log -e trace=pread64 "$pardd" if=a of=b \
 	    count=5 && grep -q 'pread64(.*, 512, 0)' log
 }
-if [[ $VARIANT != plain ]]; then
-	:					# it is the same in all
-elif command -v strace >/dev/null; then
-	it "does not look for a table when all is copied" unread
-else
-	skip "no strace" "does not look for a table when all is copied"
-fi
+[[ $VARIANT != plain ]] || given 'command -v strace' "no strace" \
+    it "does not look for a table when all is copied" unread
 
 uncached()
 {

@@ -421,10 +421,5 @@ killed_between()
 	stuff && rescue 100 '' count=900 && killed_at /^rename 1 && [[ map -ef map.bak ]] &&
 	    rescue 0 '' -d && rescue 100 '' && is - "$bad" && is '?*/' '' && honest
 }
-if [[ $VARIANT != plain ]]; then
-	:					# it is the same in all
-elif traced >/dev/null 2>&1; then
-	it "goes on after kill -9 between the two names that the map before gets" killed_between
-else
-	skip "no strace" "goes on after kill -9 between the two names that the map before gets"
-fi
+[[ $VARIANT != plain ]] || given traced "no strace" \
+    it "goes on after kill -9 between the two names that the map before gets" killed_between
