@@ -142,9 +142,8 @@ shifted_at_prompt()
 	exec 6>&-
 	[[ $status = 101 ]] && says 'begins at another byte of what lies below it' && cmp disk.img before
 }
-if perl -e 1 2>/dev/null; then
-	it "refuses a loop device that was made to begin elsewhere while it asked" shifted_at_prompt
-fi
+given 'perl -e 1' "no perl" \
+    it "refuses a loop device that was made to begin elsewhere while it asked" shifted_at_prompt
 # Data that an earlier run copied are not called lost.
 ask_again()
 {

@@ -276,9 +276,8 @@ if can_nbd; then
 	done
 	it "... by its address, too" served_at
 	it "refuses an image below a loop device that a server has open" served_image
-	if command -v qemu-nbd >/dev/null; then
-		it "takes the locks of the server of a disk for no use of it, but those of others" served_locked
-	fi
+	given 'command -v qemu-nbd' "no qemu-nbd" \
+	    it "takes the locks of the server of a disk for no use of it, but those of others" served_locked
 else
 	skip "no nbdkit" "refuses what a server has open that is in use"
 fi

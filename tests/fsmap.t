@@ -362,9 +362,8 @@ in_use_ntfs()
 	map -z crash && ((free > used)) || fail "$(head -n 3 map)" || return
 	mv crash img && mount_fs ntfs && digests >after && same before after
 }
-if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
-	it "loses no file of an NTFS that ntfs-3g has in use" in_use_ntfs
-fi
+given 'command -v ntfs-3g mkntfs fuser && [[ -c /dev/fuse ]]' "no ntfs-3g, or no fuser" \
+    it "loses no file of an NTFS that ntfs-3g has in use" in_use_ntfs
 
 # The journal is read as e2fsck does, even where no flag asks for it.
 journal()
@@ -698,9 +697,8 @@ all_anew()
 	locked_anew ext4 300M -b 1024 && locked_anew xfs 400M && locked_anew btrfs 300M && locked_anew ntfs 200M &&
 	    made_anew ext4 400M xfs && made_anew xfs 400M ntfs && made_anew btrfs 300M exfat
 }
-if command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat >/dev/null; then
-	it "does not find by a copy what was there before" all_anew
-fi
+given 'command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat' "not all kinds can be made here" \
+    it "does not find by a copy what was there before" all_anew
 
 # Whatever cannot be read: only what is free when all can be read is called free.
 subset()
@@ -730,9 +728,8 @@ unreadable()
 		done
 	done
 }
-if command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat >/dev/null; then
-	it "calls nothing more free when something cannot be read" unreadable
-fi
+given 'command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat' "not all kinds can be made here" \
+    it "calls nothing more free when something cannot be read" unreadable
 
 # ------------------------------------------------------------------ cost
 

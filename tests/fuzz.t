@@ -53,9 +53,8 @@ it "takes $lines command lines, and refuses them or makes plans that can be" \
 it "takes what $talks programs say at control=, and answers each line" fuzz control $talks 50
 it "makes $texts times something of the kernel's texts, and it is text" fuzz system $texts 30
 it "unpacks $archives archives that almost are, and walks along frames, to an end" fuzz pack $archives 15
-if can_nbd; then
-	it "takes what $servers NBD servers say, and nothing that they do not" fuzz nbd $servers 5
-fi
+given can_nbd "no nbdkit, or built without libnbd" \
+    it "takes what $servers NBD servers say, and nothing that they do not" fuzz nbd $servers 5
 it "takes $answers answers of SCSI, NVMe and zoned disks, and stays within bounds" \
     fuzz answers $answers 15
 

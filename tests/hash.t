@@ -379,9 +379,7 @@ checked()
 for alg in sha256 sha512 sha1 md5 blake2b512; do
 	it "writes a file that checks the target, $alg" checked $alg
 done
-if command -v xxhsum >/dev/null; then
-	it "writes a file that checks the target, xxh128" checked xxh128
-fi
+given 'command -v xxhsum' "no xxhsum" it "writes a file that checks the target, xxh128" checked xxh128
 several()
 {
 	"$blocks" make src $bytes && echo junk >sums &&
@@ -528,9 +526,7 @@ no_room_for_it()
 	    "$blocks" make mnt/full 4k && exits 78 "$pardd" if=src of=dst hash=md5 \
 		hashfile=mnt/sums && same src dst && [[ $(<mnt/sums) = old && ! -e mnt/sums.pardd.tmp ]]
 }
-if ((EUID == 0)); then
-	it "says that there was no room for the file" no_room_for_it
-fi
+given '((EUID == 0))' "not root" it "says that there was no room for the file" no_room_for_it
 
 # ----------------------------------------------------------------- what it needs
 

@@ -134,9 +134,7 @@ socket()
 	undo kill $!
 	until_true 10 test -S map && until_true 10 test -e old && unusable 101 'not a regular file'
 }
-if command -v socat >/dev/null; then
-	it "refuses a socket" socket
-fi
+given 'command -v socat' "no socat" it "refuses a socket" socket
 it "refuses a device" eval \
     'stuff && exits 101 "$pardd" if=src of=dst map=/dev/null && same dst old && [[ -c /dev/null ]]'
 nowhere()

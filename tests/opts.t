@@ -98,9 +98,8 @@ not_root()
 	chmod 777 . && exits 63 setpriv --reuid=65534 --regid=65534 --clear-groups "$pardd" if="$node" of=. &&
 	    one_line 'Permission denied \(are you root\?\)$'
 }
-if ((EUID == 0)) && command -v setpriv >/dev/null; then
-	it "asks who is denied a device whether he is root" not_root
-fi
+given '((EUID == 0)) && command -v setpriv' "no setpriv, or not root" \
+    it "asks who is denied a device whether he is root" not_root
 
 # The message has the operand and its text.
 no_number()

@@ -540,9 +540,7 @@ half_tried()
 		(.unreadable | map(.length) | add) == .bytes_unreadable and
 		.bytes_unreadable >= 102400 and .unreadable[0].offset <= 1024000' json
 }
-if command -v jq >/dev/null; then
-	it "lists in json= what was left half tried" half_tried
-fi
+given 'command -v jq' "no jq" it "lists in json= what was left half tried" half_tried
 # Slow in the middle: it is read, but when all else has been.
 slow_area()
 {

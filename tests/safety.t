@@ -214,9 +214,7 @@ between_records()
 	done
 	sfdisk -q --delete --no-reread --no-tell-kernel disk.img 6 && refused 'p5 is mounted' if=src of="$d" seek=40000
 }
-if command -v sfdisk >/dev/null; then
-	it "... but only these, where they are on the disk" between_records
-fi
+given 'command -v sfdisk' "no sfdisk" it "... but only these, where they are on the disk" between_records
 by_stdout()
 {
 	disk && mounted "$p1" && snapshot || return

@@ -137,9 +137,7 @@ it "... while it reads back and digests" schedules '0 130' copies bpt=4 verify=s
 it "... in a pipe" schedules '0 130' streams bpt=4
 export SCHED_SIGNAL=0
 it "rescues what can be read" schedules 100 reads_fail bpt=4 map=map mapinterval=1
-if can_loop; then
-	it "... in two places at once" schedules 100 disk_fails bpt=4 map=map mapinterval=1
-fi
+given can_loop "no loop devices" it "... in two places at once" schedules 100 disk_fails bpt=4 map=map mapinterval=1
 it "leaves when a write fails, and the map is true" schedules 55 writes_fail bpt=4 map=map mapinterval=1
 export SCHED_LOSES=1
 it "saves no map of what the medium lost" schedules '0 55 103' copies bpt=4 map=map mapinterval=1

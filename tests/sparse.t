@@ -548,9 +548,8 @@ never_here()
 	    exits 15 "$pardd" if=src of=dst reflink=always &&
 	    says '^pardd: NOT complete: reflink=always: dst: this file system cannot share blocks$'
 }
-if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
-	it "says that a file system cannot share blocks" never_here
-fi
+given '[[ $(stat -f -c %T "$scratch") = ext* ]]' "the scratch directory is not on ext4" \
+    it "says that a file system cannot share blocks" never_here
 never_between()
 {
 	local here=$PWD
@@ -558,9 +557,8 @@ never_between()
 	exits 68 "$pardd" if="$here/src" of=dst reflink=always &&
 	    says '^pardd: NOT complete: reflink=always: dst: the files are in two file systems$'
 }
-if [[ $(stat -f -c %T "$scratch") != tmpfs ]] && has_shm; then
-	it "says that two file systems cannot" never_between
-fi
+given '[[ $(stat -f -c %T "$scratch") != tmpfs ]] && has_shm' "there are no two file systems here" \
+    it "says that two file systems cannot" never_between
 unshareable()
 {
 	"$blocks" make src 4095 && "$blocks" make dst 5000 9 &&

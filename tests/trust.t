@@ -94,9 +94,7 @@ of_its_neighbour()
 }
 if command -v sfdisk >/dev/null; then
 	it "tells the map of a partition from that of the disk, and of another one" of_a_part
-	if can_loop; then
-		it "... by its node, though it is as large" of_its_neighbour
-	fi
+	given can_loop "no loop devices" it "... by its node, though it is as large" of_its_neighbour
 fi
 no_target()
 {

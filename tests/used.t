@@ -585,12 +585,9 @@ stale_boot_sector()
 	    put one 66 disk && exits 0 "$pardd" if=disk of=copy used=only && same disk copy &&
 	    says 'its first sector has a partition table, too: copied whole$'
 }
-if command -v mkfs.fat >/dev/null; then
-	it "... or a table, and the boot sector of a FAT" stale_boot_sector mkfs.fat -F 16 -s 64
-fi
-if command -v mkntfs >/dev/null; then
-	it "... or of an NTFS" stale_boot_sector mkntfs -q -F -f
-fi
+given 'command -v mkfs.fat' "no mkfs.fat" \
+    it "... or a table, and the boot sector of a FAT" stale_boot_sector mkfs.fat -F 16 -s 64
+given 'command -v mkntfs' "no mkntfs" it "... or of an NTFS" stale_boot_sector mkntfs -q -F -f
 raid_of_disks()
 {
 	disk disk dos && at_end disk 209715200 && exits 0 "$pardd" if=disk of=copy used=only &&
@@ -707,9 +704,7 @@ backup_differs()
 	    exits 0 "$pardd" if=disk of=copy used=only && same disk copy &&
 	    says 'partition 2: the GPT at the end has other partitions: copied whole$'
 }
-if command -v sgdisk >/dev/null; then
-	it "... or the two tables of a GPT differ" backup_differs
-fi
+given 'command -v sgdisk' "no sgdisk" it "... or the two tables of a GPT differ" backup_differs
 cut_off()
 {
 	disk disk gpt && truncate -s 150M disk && exits 0 "$pardd" if=disk of=copy used=only &&
