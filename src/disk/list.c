@@ -5,9 +5,9 @@
  * not prevent the others from being listed.
  *
  * For people, a disk takes a few lines: what it is, its other names, its
- * partitions.  File systems are those that udev has found; what is named, and
- * what udev has no record of, is opened and looked at.  Text from outside is
- * escaped before lines are folded.
+ * partitions, and what lies on each, level by level.  File systems are those
+ * that udev has found; what is named, and what udev has no record of, is opened
+ * and looked at.  Text from outside is escaped before lines are folded.
  */
 #include "disk/disk.h"
 
@@ -21,6 +21,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -40,6 +41,19 @@ struct user {			/* of a disk, or of a partition of it */
 	struct usage	 use;
 };
 
+struct level {			/* a dm or md device on one of these, or on
+				 * another one */
+	struct level	*next;
+	char		 root[256];	/* the disk or partition below all, */
+	char		 on[256];	/* and what is next below: names of */
+	char		 name[256];	/* nodes, as this one's, */
+	char		 called[256];	/* and for the device mapper, or "" */
+	char		 kind[32];	/* what it is, or "" */
+	unsigned	 depth;		/* of indentation */
+	dev_t		 node;
+	uint64_t	 length;
+};
+
 struct listed {
 	struct listed	*next;
 	struct disk	 disk;
@@ -47,11 +61,13 @@ struct listed {
 	char		 zoned[32];	/* the zone model, or "" */
 	bool		 named;		/* by whom the list is for */
 	struct user	*users;
+	struct level	*levels;	/* each before what lies on it */
 };
 
 enum {
 	WIDTH = 80,		/* columns, if there is no terminal */
 	INDENT = 4,		/* of lines below a disk */
+	DEEPEST = 8,		/* levels */
 };
 
 static const struct { enum usage_kind kind; const char *word, *key; } uses[] = {
@@ -59,6 +75,15 @@ static const struct { enum usage_kind kind; const char *word, *key; } uses[] = {
 	{ USE_SWAP, "", "swap" },
 	{ USE_HELD, "held by ", "held" },
 	{ USE_LOOPED, "medium of ", "looped" },
+};
+
+/* How the UUIDs of the device mapper begin; the first that fits. */
+static const char *const dm_kinds[][2] = {
+	{ "LVM-", "LVM" }, { "CRYPT-LUKS1-", "LUKS1" },
+	{ "CRYPT-LUKS2-", "LUKS2" }, { "CRYPT-BITLK-", "BitLocker" },
+	{ "CRYPT-VERITY-", "dm-verity" }, { "CRYPT-INTEGRITY-",
+	    "dm-integrity" }, { "CRYPT-", "dm-crypt" },
+	{ "mpath-", "multipath" }, { "", "device mapper" },
 };
 
 /* --- finding disks ---------------------------------------------------- */
@@ -84,6 +109,85 @@ add_users(struct user ***end, const char *name, dev_t node)
 	return 0;
 }
 
+static void
+level_describe(struct level *v)
+{
+	int dir = sysfs_open("block", v->node);
+	char text[256];
+	struct disk d;
+	size_t i;
+
+	if (dir < 0)
+		return;
+	if (disk_of_block(v->node, &d))
+		v->length = d.length;
+	(void)sysfs_text(dir, "dm/name", v->called, sizeof(v->called));
+	(void)sysfs_text(dir, "md/level", v->kind, sizeof(v->kind));
+	(void)sysfs_text(dir, "dm/uuid", text, sizeof(text));
+	for (i = 0; i < COUNT(dm_kinds) && v->called[0] != '\0' &&
+	    v->kind[0] == '\0'; i++)
+		if (strncmp(text, dm_kinds[i][0], strlen(dm_kinds[i][0])) == 0)
+			strlcpy(v->kind, dm_kinds[i][1], sizeof(v->kind));
+	close(dir);
+}
+
+/* Add what lies on a node to the front of a list. */
+static int
+add_holders(struct level **at, const char *root, const char *on, dev_t node,
+    unsigned depth)
+{
+	int dir = sysfs_open("block", node), n, i, failed;
+	struct dirent **list;
+	struct level *v;
+	char path[300];
+
+	n = sysfs_entries(dir, "holders", &list);
+	failed = n < 0 && errno == ENOMEM ? -1 : 0;
+	for (i = 0; i < n && failed == 0; i++, at = &v->next) {
+		v = calloc(1, sizeof(*v));
+		if (v == NULL) {
+			failed = -1;
+			break;
+		}
+		v->next = *at;
+		*at = v;
+		strlcpy(v->root, root, sizeof(v->root));
+		strlcpy(v->on, on, sizeof(v->on));
+		strlcpy(v->name, list[i]->d_name, sizeof(v->name));
+		v->depth = depth;
+		snprintf(path, sizeof(path), "holders/%s", v->name);
+		v->node = sysfs_node(dir, path);
+		level_describe(v);
+	}
+	sysfs_forget(list, n);
+	if (dir >= 0)
+		close(dir);
+	return failed;
+}
+
+/* Add what lies on a disk, or on a partition, and on that, and who uses it. */
+static int
+find_above(struct listed *l, struct user ***users, const char *name, dev_t node,
+    unsigned depth)
+{
+	struct level **at = &l->levels;
+	int failed = add_users(users, name, node);
+
+	while (*at != NULL)
+		at = &(*at)->next;
+	if (failed == 0)
+		failed = add_holders(at, name, name, node, depth);
+	for (; *at != NULL && failed == 0; at = &(*at)->next) {
+		struct level *v = *at;
+
+		failed = add_users(users, v->name, v->node);
+		if (failed == 0 && v->depth < DEEPEST)
+			failed = add_holders(&v->next, name, v->name, v->node,
+			    v->depth + 1);
+	}
+	return failed;
+}
+
 static int
 find_users(struct listed *l)
 {
@@ -95,10 +199,10 @@ find_users(struct listed *l)
 
 	if (d->node == 0)
 		return 0;
-	failed = add_users(&end, d->name, d->node);
+	failed = find_above(l, &end, d->name, d->node, 1);
 	(void)disk_parts(d->whole, &part, &n);
 	for (i = 0; i < n && failed == 0; i++)
-		failed = add_users(&end, part[i].name, part[i].node);
+		failed = find_above(l, &end, part[i].name, part[i].node, 2);
 	free(part);
 	return failed;
 }
@@ -255,6 +359,12 @@ list_free(struct listed *l)
 			free(l->users);
 			l->users = u;
 		}
+		while (l->levels != NULL) {
+			struct level *v = l->levels->next;
+
+			free(l->levels);
+			l->levels = v;
+		}
 		free(l);
 		l = next;
 	}
@@ -371,7 +481,7 @@ list_fold(FILE *out, const char *text, size_t indent)
 				text++;
 				n--;
 			}
-			at = at > 0 ? INDENT : indent;
+			at = at > 0 ? MAX(indent, (size_t)INDENT) : indent;
 			fprintf(out, "%*s", (int)at, "");
 		}
 		fprintf(out, "%.*s", (int)n, text);
@@ -441,15 +551,36 @@ add_volume(struct entry *e, const struct listed *l, dev_t node,
 		entry_add(e, "%s", type);
 }
 
+/* Whether this use is by one of the levels, which has its own line. */
+static bool
+level_uses(const struct listed *l, const struct usage *use)
+{
+	const struct level *v = l->levels;
+
+	while (v != NULL && strcmp(v->name, use->by) != 0)
+		v = v->next;
+	return v != NULL && use->kind == USE_HELD;
+}
+
 static void
 add_uses(struct entry *e, const struct listed *l, const char *name)
 {
 	const struct user *u;
 
 	for (u = l->users; u != NULL; u = u->next)
-		if (strcmp(u->name, name) == 0)
+		if (strcmp(u->name, name) == 0 && !level_uses(l, &u->use))
 			entry_add(e, "%s%s", word_of(u->use.kind, false),
 			    u->use.by);
+}
+
+/* The node of a level. */
+static void
+level_path(char *path, size_t room, const struct level *v)
+{
+	if (v->called[0] != '\0')
+		snprintf(path, room, "/dev/mapper/%s", v->called);
+	else
+		list_path(path, room, "/dev/", v->name);
 }
 
 /* The name of a disk to be used with if= and of=. */
@@ -490,6 +621,33 @@ head_print(FILE *out, const struct listed *l, const struct widths *w)
 	return entry_end(&e, out, 0);
 }
 
+/* Print what lies on a disk or partition, each with what lies on it. */
+static int
+levels_print(FILE *out, const struct listed *l, const char *root)
+{
+	char node[300], size[32];
+	const struct level *v;
+	struct entry e;
+	int failed = 0;
+
+	for (v = l->levels; v != NULL && failed == 0; v = v->next) {
+		if (strcmp(v->root, root) != 0)
+			continue;
+		if (!entry_begin(&e, ""))
+			return -1;
+		level_path(node, sizeof(node), v);
+		fprintf(e.to, "%s  %s", node, number_si(size, sizeof(size),
+		    (double)v->length));
+		e.comma = "  ";
+		if (v->kind[0] != '\0')
+			entry_add(&e, "%s", v->kind);
+		add_volume(&e, l, v->node, v->name);
+		add_uses(&e, l, v->name);
+		failed = entry_end(&e, out, (size_t)INDENT * v->depth);
+	}
+	return failed;
+}
+
 /* Print everything about the disk as a whole. */
 static int
 disk_print(FILE *out, const struct listed *l)
@@ -520,7 +678,8 @@ disk_print(FILE *out, const struct listed *l)
 	if (d->backing[0] != '\0')
 		entry_add(&e, "on %s", d->backing);
 	add_uses(&e, l, d->name);
-	return entry_end(&e, out, INDENT);
+	return entry_end(&e, out, INDENT) != 0 ? -1 :
+	    levels_print(out, l, d->name);
 }
 
 static int
@@ -537,7 +696,8 @@ part_print(FILE *out, const struct listed *l, const struct disk_part *part)
 	e.comma = "  ";
 	add_volume(&e, l, part->node, part->name);
 	add_uses(&e, l, part->name);
-	return entry_end(&e, out, INDENT);
+	return entry_end(&e, out, INDENT) != 0 ? -1 :
+	    levels_print(out, l, part->name);
 }
 
 static int
@@ -602,6 +762,23 @@ users_json(const struct listed *l)
 }
 
 static json_t *
+levels_json(const struct listed *l)
+{
+	json_t *all = json_array();
+	const struct level *v;
+	char node[300];
+
+	for (v = l->levels; v != NULL; v = v->next) {
+		level_path(node, sizeof(node), v);
+		all = value_append(all, json_pack("{s:o, s:o, s:o, s:o, s:I}",
+		    "name", value_text(v->name), "on", value_text(v->on),
+		    "node", value_text(node), "kind", value_known(v->kind),
+		    "size", (json_int_t)v->length));
+	}
+	return all;
+}
+
+static json_t *
 disk_json(const struct listed *l)
 {
 	const struct disk *d = &l->disk;
@@ -613,7 +790,7 @@ disk_json(const struct listed *l)
 	list_path(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
 	list_path(ng, sizeof(ng), "/dev/", d->ng);
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-	    "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o}",
+	    "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}",
 	    "schema", "pardd/1", "event", "disk",
 	    "node", value_known(node), "sg", value_known(sg),
 	    "bsg", value_known(bsg), "ng", value_known(ng),
@@ -628,7 +805,7 @@ disk_json(const struct listed *l)
 	    "transport", value_known(d->transport),
 	    "backing", value_known(d->backing),
 	    "rotates", d->rotates, "removable", d->removable,
-	    "used", users_json(l));
+	    "used", users_json(l), "stack", levels_json(l));
 }
 
 static int

@@ -101,7 +101,9 @@ it "copies a closed container whole, and says so" closed
 
 in_use()
 {
-	container && mount /dev/mapper/c m && undo umount "$PWD/m" && exits 0 "$pardd" if="$D" of="$T" used=only &&
+	container && mount /dev/mapper/c m && undo umount "$PWD/m" &&
+	    exits 0 "$pardd" -l "$D" && listed | grep -q " $part .* /dev/mapper/c .* LUKS2, ext4, mounted on $PWD/m\$" &&
+	    exits 0 "$pardd" if="$D" of="$T" used=only &&
 	    says 'note: partition 2 .*: it is mounted read-write on .*: copied whole$'
 }
 it "... one whose file system is mounted" in_use

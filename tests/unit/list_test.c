@@ -78,7 +78,7 @@ add_sg(const char *name, unsigned minor, char type)
 }
 
 static void
-prints(bool json, const char *all)
+list_all(bool json)
 {
 	char *none[] = { "--list", NULL };
 	struct fault f;
@@ -87,6 +87,12 @@ prints(bool json, const char *all)
 	assert_non_null(out);
 	assert_int_equal(list_print(out, json, none, &f), 0);
 	fclose(out);
+}
+
+static void
+prints(bool json, const char *all)
+{
+	list_all(json);
 	assert_string_equal(text, all);
 	free(text);
 }
@@ -206,4 +212,79 @@ CASE(folds_lines)
 	is(false, "/dev/vda  1.0 GB  -\n"
 	    "    sectors of 512 bytes, removable, by-id "
 	    "wwn-0x50000000000000, crypto_LUKS\n    \"all of it\"\n");
+}
+
+/* A dm or md device that lies on what "on" is the directory of. */
+static void
+add_level(const char *on, const char *name, unsigned major, unsigned minor)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/block/%s/holders/%s/dev", on, name);
+	has(path, "%u:%u\n", major, minor);
+	add_disk("virtual", name, makedev(major, minor), 20000);
+}
+
+static void
+add_dm(const char *on, unsigned minor, const char *called, const char *uuid)
+{
+	char path[PATH_MAX], name[16];
+
+	snprintf(name, sizeof(name), "dm-%u", minor);
+	add_level(on, name, 254, minor);
+	snprintf(path, sizeof(path), "/sys/block/%s/dm/name", name);
+	has(path, "%s\n", called);
+	snprintf(path, sizeof(path), "/sys/block/%s/dm/uuid", name);
+	has(path, "%s\n", uuid);
+}
+
+/* What lies on a disk: an array on all of it, volumes in a container. */
+CASE(shows_what_lies_on_a_disk)
+{
+	add_scsi(ATA, "sda", SDA, 1953525168);
+	add_part(ATA, "sda", SDA, 1, 2048, 2000000);
+	add_part(ATA, "sda", SDA, 2, 2002048, 1000000);
+	add_dm("sda/sda2", 0, "luks-a", "CRYPT-LUKS2-0123-luks-a");
+	add_dm("dm-0", 2, "vg0-home", "LVM-0123");
+	add_dm("dm-0", 10, "vg0-a\033b", "LVM-0124");
+	add_dm("dm-2", 3, "own", "");
+	has("/run/udev/data/b254:2", "E:ID_FS_TYPE=ext4\nE:ID_FS_LABEL=home\n");
+	has("/proc/self/mountinfo", "22 1 254:2 / /home rw - ext4 /dev/x rw\n");
+	add_level("sda/sda1", "md127", 9, 127);
+	has("/sys/block/md127/md/level", "raid1\n");
+	is(false, "/dev/dm-0    10 MB  dm-\n"
+	    "    sectors of 512 bytes\n"
+	    "    /dev/mapper/vg0-home  10 MB  LVM, ext4 \"home\", mounted on /home\n"
+	    "        /dev/mapper/own  10 MB  device mapper\n"
+	    "    /dev/mapper/vg0-a\\x1Bb  10 MB  LVM\n"
+	    "/dev/dm-2    10 MB  dm-\n"
+	    "    sectors of 512 bytes, ext4 \"home\", mounted on /home\n"
+	    "    /dev/mapper/own  10 MB  device mapper\n"
+	    "/dev/dm-3    10 MB  dm-\n"
+	    "    sectors of 512 bytes\n"
+	    "/dev/dm-10   10 MB  dm-\n"
+	    "    sectors of 512 bytes\n"
+	    "/dev/md127   10 MB  md\n"
+	    "    sectors of 512 bytes\n"
+	    "/dev/sda    1.0 TB  ata\n"
+	    "    sectors of 512 bytes\n"
+	    "    /dev/sda1  1.0 GB\n"
+	    "        /dev/md127  10 MB  raid1\n"
+	    "    /dev/sda2  512 MB\n"
+	    "        /dev/mapper/luks-a  10 MB  LUKS2\n"
+	    "            /dev/mapper/vg0-home  10 MB  LVM, ext4 \"home\", mounted on /home\n"
+	    "                /dev/mapper/own  10 MB  device mapper\n"
+	    "            /dev/mapper/vg0-a\\x1Bb  10 MB  LVM\n");
+}
+
+CASE(has_the_levels_for_programs)
+{
+	add_scsi(ATA, "sda", SDA, 2000000);
+	add_level("sda", "md0", 9, 0);
+	has("/sys/block/md0/md/level", "raid1\n");
+	has("/run/udev/data/c1:3", "%s", "");
+	list_all(true);
+	assert_non_null(strstr(text, "\"stack\":[{\"name\":\"md0\",\"on\":\"sda\",\"node\":"
+	    "\"/dev/md0\",\"kind\":\"raid1\",\"size\":10240000}]"));
+	free(text);
 }
