@@ -85,7 +85,8 @@ struct fs_map {
 	struct fs_extents meta;	/* as requested by FS_META, FS_DEEP */
 	struct fs_volume *volume;	/* what lies in it, of several */
 	size_t	 volumes;
-	/* The UUID, without dashes, of what is encrypted; or "". */
+	/* The UUID, without dashes, of what is encrypted, or of the group that
+	 * a physical volume is of; or "". */
 	char	 container[FS_UUID + 1];
 	uint64_t payload;	/* that does not begin before */
 	uint32_t stamp;		/* differs when these have changed */

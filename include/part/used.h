@@ -29,6 +29,8 @@ struct used_fs {		/* a partition, the whole source, or what lies
 	char	 type[32];	/* as blkid(8) has it; "": unknown */
 	char	 label[128];	/* as it is on the disk, or "" */
 	char	 volume[260];	/* "vg0/root", if it is a volume; or "" */
+	char	 group[FS_UUID + 1];	/* UUID of what it belongs to, or "" */
+	uint32_t stamp;		/* differs when that has changed */
 	size_t	 within;	/* what it is a volume of: one more than that
 				 * one's place in the list, before it; or 0 */
 	struct fs_piece *piece;	/* where it lies there */

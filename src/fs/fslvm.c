@@ -79,8 +79,8 @@ lvm_sum(const void *buf, size_t len)
 static void
 text_skip(struct word *t)
 {
-	while (t->len > 0 && (*t->at == '#' ||
-	    memchr(" \t\r\n", *t->at, 4) != NULL)) {
+	while (t->len > 0 && *t->at != '\0' &&
+	    strchr("# \t\r\n", *t->at) != NULL) {
 		bool comment = *t->at == '#';
 
 		do {
@@ -386,12 +386,14 @@ lvm_text(struct lvm *v)
 			    "differ");
 			return false;
 		}
-	if (v->text == NULL)
+	if (v->text == NULL) {
 		fs_doubt(v->io, FS_UNKNOWN, "it belongs to no group of LVM, "
 		    "or has no metadata");
+		return false;
+	}
 	while (v->size > 0 && v->text[v->size - 1] == '\0')
 		v->size--;
-	return v->text != NULL;
+	return true;
 }
 
 /* ---------------------------------------------------------- the group */
@@ -407,6 +409,19 @@ lvm_self(const struct lvm *v, const struct word *id)
 		    (n == UUID || (unsigned char)id->at[i] != v->pv[n++]))
 			return false;
 	return n == UUID;
+}
+
+/* Copy the UUID of the group. */
+static void
+lvm_uuid(const struct lvm *v, char *to)
+{
+	const struct word *id = &v->node[node_find(v, v->vg, "id")].value;
+	size_t i, n = 0;
+
+	for (i = 0; i < id->len && n < FS_UUID; i++)
+		if (id->at[i] != '-')
+			to[n++] = id->at[i];
+	to[n] = '\0';
 }
 
 /* Find the sections. */
@@ -437,6 +452,7 @@ lvm_group(struct lvm *v)
 	}
 	fs_label(v->io, (const unsigned char *)node[v->vg].key.at,
 	    node[v->vg].key.len);
+	lvm_uuid(v, v->io->map->container);
 	return v->pvs != 0 && v->self != 0 && node[v->pvs].end != 0 &&
 	    (v->lvs == 0 || node[v->lvs].end != 0);
 }

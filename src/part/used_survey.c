@@ -205,6 +205,8 @@ used_take_account(struct used_fs *fs, const struct fs_map *m)
 		strlcpy(fs->type, m->type, sizeof(fs->type));
 	if (m->label[0] != '\0')
 		strlcpy(fs->label, m->label, sizeof(fs->label));
+	strlcpy(fs->group, m->container, sizeof(fs->group));
+	fs->stamp = m->stamp;
 	fs->used = m->used;
 	fs->free = m->free_bytes;
 	fs->state = m->state;
@@ -705,6 +707,69 @@ doubt_volumes(struct used *u)
 	}
 }
 
+/* Remove a range from a list in order.  Returns 0 or ENOMEM. */
+static int
+used_list_cut(struct used_list *l, uint64_t off, uint64_t end)
+{
+	struct used_list rest = { .n = 0 };
+	const struct seg *s;
+	int err = 0;
+
+	for (s = l->seg; s < l->seg + l->n && err == 0; s++) {
+		err = used_list_add(&rest, s->off, MIN(s->off + s->len, off));
+		if (err == 0)
+			err = used_list_add(&rest, MAX(s->off, end),
+			    s->off + s->len);
+	}
+	free(l->seg);
+	*l = rest;
+	return err;
+}
+
+/* Copy one as a whole after all, with what lies in it. */
+static int
+used_take_back(struct used *u, size_t at, const char *why)
+{
+	uint64_t off, place, n;
+	size_t i, k;
+	int err = 0;
+
+	for (off = 0; off < u->fs[at].length && err == 0; off += n) {
+		n = u->fs[at].length - off;
+		place = used_place(u, &u->fs[at], off, &n);
+		err = used_list_cut(&u->free, place, place + n);
+	}
+	for (i = at; i < u->n; i++) {
+		for (k = i; k != at && u->fs[k].within > 0; )
+			k = u->fs[k].within - 1;
+		if (k == at)
+			used_whole(&u->fs[i], "%s", why);
+	}
+	return err;
+}
+
+/*
+ * Two physical volumes of a group whose metadata differs: LVM believes the
+ * newer one, which may have another volume where the older one has none.
+ */
+static int
+doubt_groups(struct used *u)
+{
+	static const char why[] = "its group has other metadata on another "
+	    "partition";
+	size_t i, k;
+	int err = 0;
+
+	for (i = 0; i < u->n && err == 0; i++)
+		for (k = 0; k < u->n && err == 0; k++)
+			if (strcmp(u->fs[i].type, "LVM2_member") == 0 &&
+			    u->fs[i].group[0] != '\0' &&
+			    strcmp(u->fs[i].group, u->fs[k].group) == 0 &&
+			    u->fs[i].stamp != u->fs[k].stamp)
+				err = used_take_back(u, i, why);
+	return err;
+}
+
 int
 used_look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 {
@@ -722,5 +787,5 @@ used_look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 	used_list_sort(&u->free);
 	used_list_sort(&u->meta);
 	doubt_volumes(u);
-	return err;
+	return err == 0 ? doubt_groups(u) : err;
 }
