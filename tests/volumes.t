@@ -2,7 +2,7 @@
 # Clones by used= of disks whose file systems are in logical volumes (LVM).  What is left
 # out is free according to LVM's own tools, every file is there, and what changes during
 # the copy is reported.
-# shellcheck disable=SC1091,SC2016,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fs.sh"
 . "$(dirname "$0")/dice.sh"
@@ -15,7 +15,7 @@ lvm_on()
 	local one=$1 command=$2
 	shift 2
 	DM_DISABLE_UDEV=1 lvm "$command" --config "devices{scan=[\"/dev\"] use_devicesfile=0
-	    filter=[\"a|^$one\$|\",\"r|.*|\"] global_filter=[\"a|^$one\$|\",\"r|.*|\"]}
+	    filter=[\"a#^($one)\$#\",\"r|.*|\"] global_filter=[\"a#^($one)\$#\",\"r|.*|\"]}
 	    global{activation=0 event_activation=0} backup{backup=0 archive=0}
 	    activation{udev_sync=0 udev_rules=0 monitoring=0}" "$@" 2>>lvm.err
 }
@@ -202,6 +202,26 @@ damaged()
 }
 it "names a damaged file with its volume" damaged
 
+# Two physical volumes, of which one has older metadata, as after a restore of it alone:
+# LVM believes the newer, by which the other one has a volume.
+older()
+{
+	local first second
+	truncate -s 140M disk && printf '%s\n' 'label: gpt' 'start=2048,size=131072' 'start=133120,size=131072' |
+	    sfdisk -q disk && on_pv disk -o 1M --sizelimit 64M && first=$pv && on_pv disk -o 65M --sizelimit 64M && second=$pv &&
+	    lvm_on "$first|$second" pvcreate "$first" "$second" >lvm.out &&
+	    lvm_on "$first|$second" vgcreate -s 1M vg0 "$first" "$second" >lvm.out || return
+	dd if="$first" of=was bs=1M count=1 status=none &&
+	    lvm_on "$first|$second" lvcreate -y -an -Zn -Wn -l 40 -n data vg0 "$first" >lvm.out && "$blocks" make data 40M 5 &&
+	    dd if=data of="$first" bs=1M seek=1 conv=notrunc status=none && dd if=was of="$first" bs=1M conv=notrunc status=none &&
+	    lvm_on "$first|$second" pvs --noheadings --segments -o lv_name,pv_name >lvm.out &&
+	    grep -q "data *$first" lvm.out || fail "$(cat lvm.out lvm.err)" || return
+	detach "$first" "$PWD/disk" && detach "$second" "$PWD/disk" && "$blocks" make copy 140M 3 && loop copy &&
+	    exits 0 "$pardd" if=disk of="$dev" used=only && detach "$dev" "$PWD/copy" && same disk copy &&
+	    says "^pardd: note: partition 1 .*vg0.*: its group has other metadata on another partition: copied whole\$"
+}
+it "copies a group whole of which two physical volumes have different metadata" older
+
 # number FILE AT BYTES VALUE: in little endian
 number()
 {
@@ -216,17 +236,23 @@ number()
 # mdp_superblock_1 in the kernel's md_p.h
 md_member()
 {
-	local word sum=0
 	number "$1" "$2" 4 0xa92b4efc && number "$1" $(($2 + 4)) 4 1 && number "$1" $(($2 + 72)) 4 "${5-1}" &&
 	    number "$1" $(($2 + 80)) 8 $(($4 / 512)) && number "$1" $(($2 + 92)) 4 2 &&
 	    number "$1" $(($2 + 128)) 8 $(($3 / 512)) && number "$1" $(($2 + 136)) 8 $(($4 / 512)) &&
 	    number "$1" $(($2 + 144)) 8 $(($2 / 512)) && number "$1" $(($2 + 208)) 8 -1 &&
 	    number "$1" $(($2 + 220)) 4 2 && number "$1" $(($2 + 258)) 2 1 || return
 	printf '\1\2\3\4' | dd of="$1" bs=1 seek=$(($2 + 16)) conv=notrunc status=none
-	for word in $(od -A n -t u4 -v -j "$2" -N 260 "$1"); do
+	md_sum "$1" "$2" 216 260
+}
+# md_sum FILE AT PLACE BYTES: of a superblock, put at its place
+md_sum()
+{
+	local word sum=0
+	number "$1" $(($2 + $3)) 4 0
+	for word in $(od -A n -t u4 -v -j "$2" -N "$4" "$1"); do
 		((sum += word))
 	done
-	number "$1" $(($2 + 216)) 4 $(((sum & 0xffffffff) + (sum >> 32)))
+	number "$1" $(($2 + $3)) 4 $(((sum & 0xffffffff) + (sum >> 32)))
 }
 # mirrored AT DATA LEVEL: a file system of 60 MB in an array on a disk of 64 MiB
 mirrored()
@@ -280,51 +306,508 @@ two_signs()
 }
 it "copies a group whole that has another signature, too" two_signs
 
-# rolled: volumes of any size in any pieces, some removed, some of another kind
-rolled()
+# ------------------------------------------------------------------------ by dice
+#
+# A stack: perhaps a table and an array, in that a group with volumes in pieces of any
+# order, and what mkfs makes in those; or one that is spoilt.  How it was made says what
+# has to be kept.  SEED=N ONLY=N repeats one, MANY=N makes so many, SHOW=FILE tells of each.
+
+declare -A room=([ext2]=16 [ext4]=24 [crashed]=24 [xfs]=304 [btrfs]=130 [fat16]=20 [fat32]=40 [ntfs]=20 [exfat]=20
+    [swap]=5 [noise]=5)	# MiB
+
+# contents KIND FILE: its files, or that it has none to be seen
+contents()
 {
-	local i kind names=() name bytes
-	head -c 1000000 /dev/urandom >large
-	for ((i = 0; i < ${MANY:-${LONG:+60}}; i++)); do
-		RANDOM=$((${SEED:-1} + i))
-		rm -f disk copy *.img *.sums && names=() && truncate -s 400M disk && the_pv disk || return
-		for name in a b c d e; do
-			new_lv $((RANDOM % 30 + 25)) $name || break
-			! chance 60 || names+=("$name")
-		done
-		for name in a b c d e; do
-			if [[ " ${names[*]-} " != *" $name "* ]]; then
-				lvm_on "$pv" lvremove -y "vg0/$name" >lvm.out
-			else
-				! chance 70 || lvm_on "$pv" lvextend -L "+$((RANDOM % 30 + 1))M" "vg0/$name" >lvm.out
-			fi
-		done
-		for name in ${names[@]+"${names[@]}"}; do
-			pick ext2 ext4 ext4 swap none
-			kind=$picked
-			bytes=$(lvm_on "$pv" lvs --noheadings --units m --nosuffix -o lv_size "vg0/$name")
-			bytes=${bytes//[ ]/}
-			"$blocks" make "$name.img" "${bytes%.*}M" "$i"
-			case $kind in
-			ext*)	rm "$name.img" && volume "${bytes%.*}" "$name" "$kind" ;;
-			swap)	mkswap "$name.img" >made ;;
-			esac 2>/dev/null
-			carry in "$name" "$name.img" || return
-		done
-		off_pv disk
-		"$blocks" make copy 400M 9 && loop copy &&
-		    exits 0 "$pardd" if=disk of="$dev" used=only bpt=$((RANDOM % 3000 + 1)) || return
-		pv=$dev
-		for name in ${names[@]+"${names[@]}"}; do
-			rm -f got && carry out "$name" got || return
-			if [[ -e $name.sums ]]; then
-				check_fs ext4 got && mount_fs ext4 got && digests >after && leave_fs ext4 got &&
-				    same "$name.sums" after || return
-			elif [[ $(blkid -p -o value -s TYPE got) != swap ]]; then
-				same "$name.img" got || return
-			fi
-		done
+	if [[ $1 = fat* ]]; then
+		rm -rf tree && mkdir tree && mcopy -s -n -i "$2" '::/*' tree </dev/null >/dev/null 2>&1
+		(cd tree && find . -type f -exec sha256sum {} +) | sort -k 2
+	elif mount_fs "$1" "$2" 2>/dev/null; then
+		digests
+		leave_fs "$1" "$2"
+	else
+		echo "cannot be mounted"
+	fi
+}
+# keep KIND: kept.KIND and sums.KIND, made once
+keep()
+{
+	local i kind=${1/crashed/ext4}
+	[[ ! -e $scratch/kept.$1 ]] || return 0
+	[[ -s large ]] || head -c 1000000 /dev/urandom >large
+	rm -f img
+	case $1 in
+	swap | noise)
+		"$blocks" make img "${room[$1]}M" 5 && { [[ $1 = noise ]] || mkswap img >made 2>&1; } ;;
+	fat*)	make_fs "${room[$1]}M" "$1" && for i in {1..9}; do
+			mcopy -i img large "::/f$i" && { ((i % 3)) || mdel -i img "::/f$((i - 1))"; } || return
+		done ;;
+	*)	make_fs "${room[$1]}M" "$kind" && mount_fs "$kind" && fill &&
+		    if [[ $1 = crashed ]]; then
+			echo crashed >mnt/last && sync mnt/last && cp --sparse=always img crash
+		    fi && leave_fs "$kind" && { [[ $1 != crashed ]] || mv crash img; } ;;
+	esac && case $1 in
+	swap | noise | crashed) ;;
+	*)	contents "$1" img >"$scratch/sums.$1" ;;
+	esac && cp --sparse=always img "$scratch/kept.$1" && rm img
+}
+# lv_begin NAME SEGMENTS [STATUS]; a volume of the text, closed by lv_end
+lv_begin()
+{
+	ids+=1
+	printf '%s {\nid = "%06d-aaaa-bbbb-cccc-dddd-%04d-%06d"\nstatus = ["READ", "WRITE"%s]\nflags = []\n' "$1" "$ids" \
+	    $((RANDOM % 9999)) "$ids" "${3-, \"VISIBLE\"}"
+	printf 'creation_time = 1\ncreation_host = "h"\nsegment_count = %s\n' "$2"
+}
+# segment NUMBER START COUNT TYPE [TEXT]
+segment()
+{
+	printf 'segment%s {\nstart_extent = %s\nextent_count = %s\ntype = "%s"\n%s\n}\n' "$@"
+}
+# linear NUMBER START COUNT PV FIRST
+linear()
+{
+	segment "$1" "$2" "$3" striped "stripe_count = 1 # linear
+stripes = [ \"$4\", $5 ]"
+}
+# whole_lv NAME COUNT TYPE TEXT [STATUS]: a volume of one segment
+whole_lv()
+{
+	lv_begin "$1" 1 "${@:5}" && segment 1 0 "$2" "$3" "$4" && echo '}'
+}
+# hidden NAME: its extents are among those of "opaque", one after another
+hidden()
+{
+	lv_begin "$1" 1 "${2-}" && linear 1 0 "$part" pv0 $((opaque + used)) && echo '}'
+	used+=$part
+}
+# others: volumes that nobody looks into, of the kind $odd, on "opaque" and the following
+# extents: four times $part
+others()
+{
+	local -i used=0
+	case $odd in
+	thin)
+		hidden pool_tmeta && hidden pool_tdata && hidden lvol0_pmspare &&
+		    whole_lv pool "$part" thin-pool 'metadata = "pool_tmeta"
+pool = "pool_tdata"
+transaction_id = 1
+chunk_size = 128
+discards = "passdown"
+zero_new_blocks = 1' && whole_lv thin $((part * 3)) thin 'thin_pool = "pool"
+transaction_id = 0
+device_id = 1' ;;
+	raid1)
+		hidden r_rmeta_0 && hidden r_rimage_0 && hidden r_rmeta_1 && hidden r_rimage_1 &&
+		    whole_lv r "$part" raid1 'device_count = 2
+region_size = 1024
+raids = [ "r_rmeta_0", "r_rimage_0", "r_rmeta_1", "r_rimage_1" ]' ;;
+	mirror)
+		hidden m_mimage_0 && hidden m_mimage_1 && hidden m_mlog &&
+		    whole_lv m "$part" mirror 'mirror_count = 2
+mirror_log = "m_mlog"
+region_size = 1024
+mirrors = [ "m_mimage_0", 0, "m_mimage_1", 0 ]' ;;
+	cache)
+		hidden c_corig && hidden cp_cdata && hidden cp_cmeta &&
+		    whole_lv cp_cpool "$part" cache-pool 'data = "cp_cdata"
+metadata = "cp_cmeta"
+metadata_format = 2
+chunk_size = 128
+cache_mode = "writethrough"
+policy = "smq"' '' && whole_lv c "$part" cache 'cache_pool = "cp_cpool"
+origin = "c_corig"' ;;
+	writecache)
+		hidden w_wcorig && hidden w_cvol &&
+		    whole_lv w "$part" writecache 'writecache = "w_cvol"
+origin = "w_wcorig"
+writecache_block_size = 4096' ;;
+	snapshot)
+		whole_lv snap "$part" striped "stripe_count = 1
+stripes = [ \"pv0\", $opaque ]" && whole_lv snapshot0 "$part" snapshot "chunk_size = 8
+origin = \"${lvs[0]}\"
+cow_store = \"snap\"" '' && used=part ;;
+	stripes)
+		used=$((part * 2)) && whole_lv stripes $((part * 2)) striped "stripe_count = 2
+stripe_size = 128
+stripes = [ \"pv0\", $opaque, \"pv0\", $((opaque + part)) ]" ;;
+	locked)
+		hidden locked ', "VISIBLE", "LOCKED"' ;;
+	elsewhere)
+		lv_begin elsewhere 2 && linear 1 0 "$part" pv0 "$opaque" && linear 2 "$part" 3 pv1 7 && echo '}' &&
+		    used=part ;;
+	pvmove)
+		whole_lv moving "$part" striped 'stripe_count = 1
+stripes = [ "pvmove0", 0 ]' ', "VISIBLE", "LOCKED"' && whole_lv pvmove0 "$part" mirror "mirror_count = 2
+extents_moved = 0
+mirrors = [ \"pv0\", $opaque, \"pv0\", $((opaque + part)) ]" ', "PVMOVE", "LOCKED"' ;;
+	unknown)
+		whole_lv odd "$part" futuristic "areas = [ \"pv0\", $opaque ]" ;;
+	overlap)
+		whole_lv over 2 striped "stripe_count = 1
+stripes = [ \"pv0\", $((first_used + RANDOM % 2)) ]" ;;
+	beyond)
+		whole_lv over 9 striped "stripe_count = 1
+stripes = [ \"pv0\", $((total - RANDOM % 9)) ]" ;;
+	lacking)
+		lv_begin lacking 2 && linear 1 0 1 pv0 "$opaque" && echo '}' ;;
+	gap)
+		lv_begin gap 2 && linear 1 0 1 pv0 "$opaque" && linear 2 2 1 pv0 $((opaque + 1)) && echo '}' ;;
+	esac
+	while [[ -n ${where_is[-]-} ]] && ((used < part * 4)); do
+		hidden "rest$used"
 	done
 }
-[[ -z ${LONG}${MANY-} || $VARIANT != plain ]] ||
-	it "loses no file of groups that dice have made" rolled
+# lvm_text: as LVM has written it, with these volumes, in any order
+lvm_text()
+{
+	local -i i n start ids=0 first=$((RANDOM % 2))
+	local name all
+	sed -z 's/}[[:space:]]*$//' text.was
+	echo 'logical_volumes {'
+	((first)) || others
+	for name in "${lvs[@]}"; do
+		read -r -a all <<<"${where_is[$name]}"
+		lv_begin "$name" $((${#all[@]} / 2))
+		for ((i = n = start = 0; i < ${#all[@]}; i += 2, start += n)); do
+			n=${all[i + 1]}
+			linear $((i / 2 + 1)) "$start" "$n" pv0 "${all[i]}"
+		done
+		echo '}'
+	done
+	((!first)) || others
+	printf '}\n}\n'
+}
+# lvm_sum: of standard input.  What comes first makes of the state that gzip begins with
+# the one that LVM begins with.
+lvm_sum()
+{
+	local sum
+	sum=$({ printf '\55\175\54\121' && cat; } | gzip -1 | tail -c 8 | od -A n -t u4 -N 4)
+	echo $((sum ^ 0xffffffff))
+}
+# areas FILE: $area has the offset and length of each area of metadata
+areas()
+{
+	local -i data=1 i
+	local all
+	area=()
+	read -r -d '' -a all < <(od -A n -t u8 -v -j $((base + label * 512 + 72)) -N 160 "$1")
+	for ((i = 0; i < 20; i += 2)); do
+		if ((all[i] == 0)); then
+			((data)) || return 0
+			data=0
+		elif ((!data)); then
+			area+=("${all[i]} ${all[i + 1]}")
+		fi
+	done
+}
+# put_text FILE TEXT AT SIZE [PLACE]: into an area, at a place of its ring
+put_text()
+{
+	local -i at=$((base + $3)) bytes place=${5-512} n
+	bytes=$(stat -c %s "$2")
+	n=$(($4 - place < bytes ? $4 - place : bytes))
+	dd if="$2" of="$1" bs=64k oflag=seek_bytes iflag=count_bytes seek=$((at + place)) count=$n conv=notrunc status=none &&
+	    dd if="$2" of="$1" bs=64k oflag=seek_bytes iflag=skip_bytes seek=$((at + 512)) skip=$n conv=notrunc status=none &&
+	    number "$1" $((at + 40)) 8 "$place" && number "$1" $((at + 48)) 8 "$bytes" &&
+	    number "$1" $((at + 56)) 4 "$(lvm_sum <"$2")" && area_sum "$1" $at
+}
+area_sum()
+{
+	number "$1" "$2" 4 "$(dd if="$1" bs=4 iflag=skip_bytes skip=$(($2 + 4)) count=127 status=none | lvm_sum)"
+}
+# move FROM AT TO AT BYTES [CONV]
+move()
+{
+	dd if="$1" of="$3" bs=256k iflag=skip_bytes,count_bytes oflag=seek_bytes skip="$2" seek="$4" count="$5" \
+	    conv="notrunc${6-}" status=none
+}
+# pieces NAME COMMAND: COMMAND AT-IN-VOLUME AT-ON-DISK BYTES for each
+pieces()
+{
+	local -i i at=0
+	local all
+	read -r -a all <<<"${where_is[$1]-}"
+	for ((i = 0; i < ${#all[@]}; i += 2)); do
+		"$2" $at $((start + all[i] * extent)) $((all[i + 1] * extent)) || return
+		at+=$((all[i + 1] * extent))
+	done
+}
+piece_in()
+{
+	move "$from" "$1" disk "$2" "$3" ,sparse
+}
+piece_out()
+{
+	move "$from" "$2" volume "$1" "$3" ,sparse
+}
+piece_back()
+{
+	move disk "$2" copy "$2" "$3"
+}
+# cut NAME COUNT: into pieces, for the dice to put somewhere
+cut()
+{
+	local -i left=$2 n i most
+	for ((i = most = RANDOM % 4 + 1; left > 0; i--)); do
+		n=$((i <= 1 ? left : RANDOM % left + 1))
+		items+=("$RANDOM $1 $n $((most - i))")
+		left+=-n
+	done
+}
+# laid_out: $where_is each volume, what is free, and what is another's
+laid_out()
+{
+	local -i at=0 n
+	local key name number
+	local -A piece
+	while read -r key name n number; do
+		piece[$name,$number]="$at $n"
+		at+=n
+	done < <(printf '%s\n' "${items[@]}" | sort -n)
+	total=$at
+	for key in "${items[@]}"; do
+		read -r key name n number <<<"$key"
+		where_is[$name]+=" ${piece[$name,$number]}"
+	done
+	read -r opaque _ <<<"${where_is[-]-0 0}"
+	read -r first_used _ <<<"${where_is[${lvs[0]}]}"
+}
+# chosen: what the stack is to be
+chosen()
+{
+	local -i i n
+	local kind name
+	extent=$((65536 << RANDOM % 6))
+	part=$((RANDOM % 5 + 1))
+	for name in root home a-b.c_d _x; do
+		pick ext2 ext4 ext4 crashed fat16 fat32 ntfs exfat swap noise xfs btrfs
+		kind=$picked
+		case $kind in
+		xfs | btrfs | exfat) command -v "mkfs.$kind" ;;
+		fat*)	command -v mkfs.fat && command -v mcopy ;;
+		ntfs)	command -v mkntfs && command -v ntfs-3g ;;
+		esac >found || kind=ext2
+		n=$((((room[$kind] << 20) + extent - 1) / extent))
+		if chance 25; then
+			n+=$((RANDOM % 9 + 1))
+		elif chance 10 && ((n > 5)); then
+			n+=-$((RANDOM % 5 + 1))
+		fi
+		lvs+=("$name") kind_of[$name]=$kind
+		keep "$kind" && cut "$name" $n || return
+		! chance 45 || break
+	done
+	for ((i = RANDOM % 6; i >= 0; i--)); do
+		items+=("$RANDOM free $((RANDOM % ((20 << 20) / extent) + 1)) $i")
+	done
+	pick none none gpt dos
+	table=$picked
+	pick none none none none 0.90 1.0 1.1 1.2
+	array=$picked
+	! chance 60 || pick thin raid1 mirror cache writecache snapshot stripes locked elsewhere pvmove unknown overlap \
+	    beyond lacking gap foreign missing shared stale committing flip flip super super super level role feature \
+	    resync sum twice events
+	odd=$picked
+	[[ $odd != @($array) ]] || odd=
+	[[ $odd != @(level|role|feature|resync|sum|twice|events) || $array != none ]] || array=1.2
+	[[ $odd != twice || $array = 1.* ]] || array=1.1
+	[[ $odd != @(thin|raid1|mirror|cache|writecache|snapshot|stripes|locked|elsewhere|pvmove|unknown|lacking|gap) ]] ||
+	    items+=("$RANDOM - $((part * 4)) 0")
+	copies=$((RANDOM % 2 + 1))
+	[[ $odd != stale ]] || copies=2
+	laid_out
+}
+# array_on: a superblock of the version $array at $super of the member, for $pv_bytes from
+# $data on; or one that is spoilt
+array_on()
+{
+	local at
+	local -a fields
+	rm -f super && truncate -s "$member" super || return
+	if [[ $array = 0.90 ]]; then	# see mdp_super_t in md_p.h: words, their values
+		fields=(0 0xa92b4efc 2 90 7 1 8 $((pv_bytes / 1024)) 10 2 33 1 992 0 995 1 996 6)
+		case $odd in
+		level)	fields+=(7 5) ;;
+		role)	fields+=(995 2) ;;
+		feature) fields+=(996 1) ;;
+		resync)	fields+=(33 0) ;;
+		events)	fields+=(39 7) ;;
+		esac
+		for ((at = 0; at < ${#fields[@]}; at += 2)); do
+			number super $((super + 4 * fields[at])) 4 "${fields[at + 1]}"
+		done && md_sum super "$super" 152 4096
+	else
+		md_member super "$super" "$data" "$pv_bytes" && case $odd in
+		level)	number super $((super + 72)) 4 5 ;;
+		role)	number super $((super + 256)) 2 0xfffe ;;
+		feature) number super $((super + 8)) 4 $((2 << RANDOM % 9)) ;;
+		resync)	number super $((super + 208)) 8 2048 ;;
+		events)	number super $((super + 200)) 8 77 ;;
+		esac && md_sum super "$super" 216 260
+	fi && case $odd in
+	sum)	number super $((super + 50)) 1 77 ;;
+	twice)	at=$((super == 4096 ? 0 : 4096)) && md_member super $at "$data" "$pv_bytes" &&
+		    move super $at disk $((base - data + at)) 4096 ;;
+	esac && move super "$super" disk $((base - data + super)) 4096 || return
+	[[ $odd = @(sum|twice|feature) ]] || ! command -v mdadm >found ||
+	    { move disk $((base - data)) member 0 "$member" ,sparse && mdadm --examine member >examined 2>&1 &&
+		grep -q 'Checksum.*correct' examined; } || fail "$(<examined)"
+}
+# ours: "NAME FIRST COUNT START" of each piece of a sound group; LVM joins what adjoins
+ours()
+{
+	local name
+	for name in "${lvs[@]}"; do
+		echo "$name ${where_is[$name]}"
+	done | awk '{ at = 0; first = $2; n = $3
+	    for (i = 4; i <= NF; i += 2)
+		if ($i == first + n)
+			n += $(i + 1)
+		else {
+			print $1, first, n, at
+			at += n; first = $i; n = $(i + 1)
+		}
+	    print $1, first, n, at }'
+}
+# built: the disk
+built()
+{
+	local -i at=0 i free
+	local -a tags
+	local name
+	pv_bytes=$(((9 << 20) + total * extent))
+	data=0 super=0 member=pv_bytes
+	case $array in
+	0.90)	pv_bytes+=$(((-pv_bytes & 65535) + 65536)) && member=$((pv_bytes + 65536)) super=$pv_bytes ;;
+	1.0)	member=$((pv_bytes + 8192)) super=$pv_bytes ;;
+	1.*)	data=$((8192 + RANDOM % 500 * 4096)) member=$((pv_bytes + data))
+		[[ $array = 1.1 ]] || super=4096 ;;
+	esac
+	((pv_bytes % 4096 == 0)) || return
+	[[ $table = none ]] || at=$(((2048 + RANDOM % 5000) * 512))
+	base=$((at + data)) size=$((at + member))
+	[[ $table = none ]] || size+=$((1 << 20))
+	truncate -s "$size" disk || return
+	[[ $table = none ]] ||
+	    printf 'label: %s\nstart=%s,size=%s\n' "$table" $((at / 512)) $((member / 512)) | sfdisk -q disk || return
+	label=$((RANDOM % 2))
+	! chance 10 || label=$((RANDOM % 4))
+	pick 0 0 1 7
+	on_pv disk -o "$base" --sizelimit "$pv_bytes" &&
+	    lvm_on "$pv" pvcreate --metadatacopies "$copies" --metadatasize $((128 << RANDOM % 4))k --labelsector "$label" \
+		--dataalignment $((64 << RANDOM % 5))k --dataalignmentoffset "${picked}s" "$pv" >lvm.out &&
+	    lvm_on "$pv" vgcreate -s $((extent / 1024))k vg0 "$pv" >lvm.out || return
+	for ((i = RANDOM % 6; i > 0; i--)); do	# on to another place of the ring
+		mapfile -t tags < <(printf -- "--addtag=$i%0100d\n" {1..40})
+		lvm_on "$pv" vgchange "${tags[@]}" vg0 >lvm.out || return
+	done
+	lvm_on "$pv" vgcfgbackup -f text.was vg0 >lvm.out &&
+	    read -r start count < <(lvm_on "$pv" pvs --noheadings --units b --nosuffix -o pe_start,pv_pe_count "$pv") &&
+	    areas disk || return
+	case $odd in
+	foreign) sed -i '/pv0 {/,/}/ s/id = "....../id = "aaaaaa/' text.was ;;
+	missing) sed -i '/pv0 {/,/}/ s/flags = \[\]/flags = ["MISSING"]/' text.was ;;
+	shared)	sed -i 's/"RESIZEABLE"/"RESIZEABLE", "CLUSTERED"/' text.was ;;
+	beyond)	total=$count ;;
+	esac
+	lvm_text >text || return
+	if [[ -z $odd ]]; then
+		lvm_on "$pv" vgcfgrestore --force -f text vg0 >lvm.out &&
+		    where "$pv" | awk 'NF == 4 { print $3, $1, $2, $4 }' | sort >theirs && ours | sort | diff theirs - || fail "$(tail -n 3 lvm.err)" || return
+	fi
+	off_pv disk
+	start+=base
+	[[ -z $odd ]] || for i in "${!area[@]}"; do
+		read -r at free <<<"${area[i]}"
+		put_text disk text $at $free $((512 + RANDOM % ((free - 512) / 512) * 512)) || return
+		((i)) || case $odd in
+		stale)	sed 's/READ", "WRITE"/READ"/' text >older && put_text disk older $at $free ;;
+		committing) number disk $((base + at + 64)) 8 5000 && area_sum disk $((base + at)) ;;
+		esac
+	done
+	for name in "${lvs[@]}"; do
+		from=$scratch/kept.${kind_of[$name]}
+		cp --sparse=always "$from" volume && truncate -s 1G volume && from=volume && pieces "$name" piece_in || return
+	done
+	if [[ -n ${where_is[-]-} ]]; then
+		"$blocks" make volume $((4 * part * extent)) 7 && from=volume && pieces - piece_in || return
+	fi
+	rm volume
+	case $odd in
+	super)	read -r at _ <<<"${where_is[${lvs[0]}]}"
+		for ((i = RANDOM % 8; i >= 0; i--)); do
+			number disk $((start + at * extent + RANDOM % 4096)) 1 $((RANDOM % 256))
+		done ;;
+	flip)	for ((i = RANDOM % 20; i >= 0; i--)); do
+			big $((start - base)) && number disk $((base + dice)) 1 $((RANDOM % 256))
+		done ;;
+	esac
+	[[ $array = none ]] || array_on
+}
+# volume_same NAME: its files, or all of its bytes
+volume_same()
+{
+	local kind=${kind_of[$1]} bytes
+	rm -f volume got want && from=copy && pieces "$1" piece_out && mv volume got &&
+	    from=disk && pieces "$1" piece_out && mv volume want || return
+	bytes=$((room[$kind] << 20))
+	if [[ $kind = @(crashed|noise) ]] || (($(stat -c %s want) < bytes)); then
+		same want got
+		return
+	fi
+	cmp -i "$bytes" want got || return
+	[[ $kind != swap ]] || return 0
+	check_fs "$kind" want >/dev/null
+	sed s/want/got/g checked | sort >before	# xfs_repair has threads
+	check_fs "$kind" got >/dev/null
+	sort checked | same before - && contents "$kind" got >after || return
+	if [[ $odd = super && $1 = "${lvs[0]}" ]]; then
+		contents "$kind" want >before && same before after
+	else
+		same "$scratch/sums.$kind" after
+	fi
+}
+# roll: one of them; it says what it is
+roll()
+{
+	local lvs=() items=() area=() odd picked dice dev name table array from label copies
+	local -A where_is=() kind_of=()
+	local -i extent part total opaque first_used start count base data super member pv_bytes size
+	chosen && echo "${odd:-sound}: $table, md $array, $copies copies, extents of $extent" &&
+	    for name in "${lvs[@]}" - free; do
+		echo "$name ${kind_of[$name]-}${where_is[$name]-}"
+	    done && built && "$blocks" make copy "$size" 9 && loop copy &&
+	    exits 0 "$pardd" if=disk of="$dev" used=only bpt=$((RANDOM % 3000 + 1)) && detach "$dev" "$PWD/copy" || return
+	tail -n 1 err
+	grep note err
+	[[ -n $odd ]] || ((label > 1)) || last_says 'without' || return
+	case $odd in
+	foreign | missing | shared | overlap | beyond | lacking | gap | pvmove | unknown | stale | committing | level | role | \
+	feature | resync | sum | twice)
+		same disk copy
+		return ;;
+	esac
+	for name in "${lvs[@]}"; do
+		volume_same "$name" || fail "$name is not as it was" || return
+	done
+	for name in "${lvs[@]}" free; do
+		pieces "$name" piece_back || return
+	done
+	move disk $((start + total * extent)) copy $((start + total * extent)) $(((count - total) * extent)) && same disk copy
+}
+rolled()
+{
+	local i
+	for ((i = 0; i < $2; i++)); do
+		RANDOM=$(($1 + i * 7))
+		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
+		mkdir roll || return
+		(cd roll && roll) >rolled 2>&1 || fail "no. $i of SEED=$1: $(<rolled)" || return
+		[[ -z ${SHOW-} ]] || sed "s/^/$i: /" rolled >>"$SHOW"
+		release
+		rm -rf roll
+	done
+}
+many=${MANY:-${LONG:+100}}
+[[ $VARIANT != plain ]] || it "loses nothing of stacks that dice have made" rolled "${SEED:-20261128}" "${many:-4}"
