@@ -271,6 +271,65 @@ in_use()
 	    viewing "sleep=20" thr=1 bpt=64 && exec 7<v && until_true 60 gone && ended exit 0 && exec 7<&- &&
 	    says 'note: v was still in use' && [[ ! -e v ]]
 }
+# errors: reads that met one
+errors()
+{
+	awk '$1 == "read" && $3 != $4' faults | wc -l
+}
+# A reader meets no more errors than the rescue alone, because it is as careful.
+careful()
+{
+	local met n
+	bad=''
+	for ((n = 0; n < 250; n++)); do
+		bad+=${bad:+,}$(((n * 128 + n * n % 97) * 512))+512
+	done
+	stuff 16M && FAULT_LOG_ALL=1 rescue 100 '' thr=1 && met=$(errors) && mv map alone && cp old dst && rm -f map.bak faults &&
+	    FAULT_LOG_ALL=1 viewing '' thr=1 || return
+	n=0
+	while dd if=v of=page bs=1M skip=$((n++ * 7 % 16)) count=1 status=none || [[ -s v ]]; do :; done 2>/dev/null
+	over 100 && is - "$("$maps" list alone -)" && ((n > 20 && $(errors) * 100 <= met * 102)) ||
+	    fail "$(errors) errors with $n reads, $met without: $(cat err)"
+}
+# wanted: what the reads cost that were asked of the loop device so far; got: those that
+# were done for it; in us, 150 each, and 200 MB/s
+wanted()
+{
+	awk '{ printf "%.0f", $1 * 150 + $3 * 512 / 200 }' "/sys/block/${dev#/dev/}/stat"
+}
+got()
+{
+		awk '$1 == "read" { us += 150 + $4 / 200 } END { printf "%.0f", us }' faults
+}
+# little US PERCENT: they cost no more of this
+little()
+{
+	local us
+	us=$(got)
+	((us * 100 <= $1 * $2)) || fail "$us us for $1"
+}
+# 40 of 80 files have bad sectors: read are the folders, and then the others.
+frugal()
+{
+	local i asked
+	mkdir -p at files/d{1..40}/s && for ((i = 0; i < 80; i++)); do
+		"$blocks" make files/d$((i % 40 + 1))/s/$i 1M $i || return
+	done
+	truncate -s 256M src && mkfs.ext4 -q -F -b 4096 -d files src && : >dst || return
+	bad=$(for ((i = 40; i < 80; i++)); do
+		debugfs -R "blocks d$((i % 40 + 1))/s/$i" src 2>/dev/null
+	done | tr -s ' \n' '\n\n' | awk 'n++ % 80 == 40 { printf "%s%.0f+512", s, $1 * 4096; s = "," }')
+	undo umount -l "$PWD/at"
+	FAULT_LOG_ALL=1 viewing '' rescue=ondemand && loop v --read-only && blockdev --setra 0 "$dev" && asked=$(wanted) &&
+	    mount -o ro,norecovery "$dev" at && find at >list && (($(wc -l <list) > 160)) && asked=$(($(wanted) - asked)) &&
+	    little $asked 120 || return
+	for ((i = 0; i < 40; i++)); do
+		cmp {at,files}/d$((i + 1))/s/$i || return
+	done
+	# as in reads of 128 KiB
+	little $((asked + 40 * 8 * (150 + (128 << 10) / 200))) 130 && ! cat at/d1/s/40 >page 2>cat && grep -q 'Input/output' cat && umount at && losetup -d "$dev" &&
+	    until_true 10 umount v && over 100
+}
 mounted()
 {
 	mkdir at files && "$blocks" make files/one 3M && truncate -s 16M src && mkfs.ext4 -q -F -d files src && : >dst || return
@@ -318,6 +377,7 @@ it "... and no zeros of a disk that lies" lies
 it "... nor such as begin when its zeros are believed" lies_late
 it "is complete when all was asked for" whole
 it "reads first what is asked for" waits
+it "meets no more errors than without a reader" careful
 it "ends at once when told to, with readers inside" stopped
 it "answers, and ends, while many read without a pause" crowd
 it "ends when the disk goes away" vanished
@@ -337,6 +397,7 @@ it "says that somebody still has it open" in_use
 it "leaves the view of another run alone" another
 needs can_loop 'command -v mkfs.ext4' -- "no loop devices, or no mkfs.ext4"
 it "can be mounted" mounted
+it "... and reads little more than what is asked for" frugal
 it "says in the plan where it will be" plan
 needs 'command -v jq' -- "no jq"
 it "tells programs what was answered" told

@@ -186,6 +186,16 @@ piece_now(const struct gaps *g)
 	return MAX(g->unit, n);
 }
 
+/*
+ * Of what a reader asks for: all, as one error more for each bad area costs
+ * less than many reads; block by block where bad areas are as close as that.
+ */
+static uint64_t
+piece_asked(const struct gaps *g, uint64_t most)
+{
+	return piece_now(g) > 2 * (uint64_t)g->unit ? most : g->unit;
+}
+
 static void
 sort_in(uint64_t *to, size_t n, uint64_t value)
 {
@@ -421,7 +431,7 @@ gaps_take(struct gaps *g, unsigned who, bool calm, uint64_t most,
 	bool waits;
 
 	pthread_mutex_lock(&g->lock);
-	if (gaps_take_asked(g, who, most, piece, &waits))
+	if (gaps_take_asked(g, who, piece_asked(g, most), piece, &waits))
 		next = GAPS_ONE;
 	else if (g->err != 0)
 		next = GAPS_NO_MEMORY;
