@@ -5,11 +5,6 @@
 #include "test.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,19 +14,9 @@
 #include "poor.h"
 
 static struct {
-	int	 stat;		/* errno values of calls for the file */
-	int	 read;
+	int	 read;		/* errno of reading the file, or 0 */
 	bool	 cut;		/* it is read in part */
 } broken;
-
-int
-fstat(int fd, struct stat *st)
-{
-	if (broken.stat == 0)
-		return fstatat(fd, "", st, AT_EMPTY_PATH);
-	errno = broken.stat;
-	return -1;
-}
 
 ssize_t
 read(int fd, void *buf, size_t n)
@@ -54,28 +39,8 @@ __read_chk(int fd, void *buf, size_t n, size_t room)
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
-static char path[32];
 static struct bmap m;
 static struct fault f;
-
-static int
-begin(void **state)
-{
-	int fd;
-
-	memset(&broken, 0, sizeof(broken));
-	strcpy(path, "/tmp/pardd-unit.XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int
-end(void **state)
-{
-	return unlink(path);
-}
-
-EACH(begin, end)
 
 #define ZEROS_8	"00000000"
 #define ZEROS	ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8
@@ -97,32 +62,23 @@ static const char good[] =
     "</BlockMap>\n"
     "</bmap>\n";
 
-static void
-put(const char *text)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+#include "mock_file.h"
 
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-}
+EACH(file_begin, file_end)
 
 /* That map with a change, and the checksum that it has then. */
 static void
 put_changed(const char *from, const char *to)
 {
-	const char *at = strstr(good, from);
 	char text[4096], hex[HASH_HEX], *sum;
 
-	assert_non_null(at);
-	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, to,
-	    at + strlen(from));
+	change(text, sizeof(text), from, to);
 	assert_int_equal(hash_once(algorithm_named("sha256", 6), text,
 	    strlen(text), hex, &f), 0);
 	sum = strstr(text, ZEROS);
 	if (sum != NULL)
 		memcpy(sum, hex, 64);
-	put(text);
+	put(text, strlen(text));
 }
 
 static void
@@ -223,7 +179,7 @@ CASE(refuses_what_is_wrong)
 	    strlen(bare), hex, &f), 0);
 	stpcpy(text, bare);
 	memcpy(strstr(text, ZEROS), hex, 64);
-	put(text);
+	put(text, strlen(text));
 	refused(STATUS_REFUSED, "has no BlockMap");
 }
 
@@ -232,9 +188,9 @@ CASE(refuses_what_is_wrong)
 CASE(tells_what_cannot_be_read)
 {
 	put_changed("", "");
-	broken.stat = EIO;
+	stat_error = EIO;
 	refused(STATUS_ERRNO + EIO, path);
-	broken.stat = 0;
+	stat_error = 0;
 	broken.read = EIO;
 	refused(STATUS_ERRNO + EIO, path);
 	broken.read = 0;

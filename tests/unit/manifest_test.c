@@ -4,52 +4,13 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/status.h"
 #include "digest/manifest.h"
 #define POOR_OF_ALL
 #include "poor.h"
 
-static int stat_error;
-
-int
-fstat(int fd, struct stat *st)
-{
-	if (stat_error == 0)
-		return fstatat(fd, "", st, AT_EMPTY_PATH);
-	errno = stat_error;
-	return -1;
-}
-
-static char path[32];
 static struct manifest m;
 static struct fault f;
-
-static int
-begin(void **state)
-{
-	int fd;
-
-	stat_error = 0;
-	strcpy(path, "/tmp/pardd-unit.XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int
-end(void **state)
-{
-	return unlink(path);
-}
-
-EACH(begin, end)
 
 #define HEX	"0123456789abcdef0123456789abcde"	/* and one more */
 
@@ -63,25 +24,16 @@ static const char good[] =
     "{\"offset\":1700,\"length\":900,\"xxh128\":\"" HEX "3\"}\n"
     "{\"ranges\":3}\n";
 
-static void
-put(const char *text, size_t n)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+#include "mock_file.h"
 
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, n), n);
-	close(fd);
-}
+EACH(file_begin, file_end)
 
 static void
 put_changed(const char *from, const char *to)
 {
-	const char *at = strstr(good, from);
 	char text[4096];
 
-	assert_non_null(at);
-	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, to,
-	    at + strlen(from));
+	change(text, sizeof(text), from, to);
 	put(text, strlen(text));
 }
 
