@@ -211,7 +211,7 @@ CASE(follows_a_tree)
 		took(1, 0, LEAF, 1, true);
 		took(2, 0, 40, 3, false);
 		took(3, 3, 50, 4, false);
-		image.lost = LEAF * BLOCK;	/* it need not be read */
+		image.lost = (uint64_t)LEAF * BLOCK;	/* it need not be read */
 		assert_true(forked(p, false));
 		assert_int_equal(n, 2);
 		assert_false(forked(p, true));
@@ -364,7 +364,7 @@ CASE(walks_a_tree)
 	assert_false(walked(&of_eight, 2));
 	assert_int_equal(records, 3);
 	refused = 0;
-	image.lost = (BLOCKS + LEAF) * BLOCK;	/* its leaves are only noted */
+	image.lost = (uint64_t)(BLOCKS + LEAF) * BLOCK;	/* its leaves are only noted */
 	assert_true(walked(&inner, 2));
 	assert_false(walked(&of_eight, 2));
 	assert_int_equal(records, 1);
@@ -469,7 +469,7 @@ CASE(visits_inodes)
 	assert_int_equal(n, 64);
 	p[0] = 'Y';
 	assert_false(each());
-	image.lost = (BLOCKS + 2) * BLOCK;
+	image.lost = (uint64_t)(BLOCKS + 2) * BLOCK;
 	assert_false(each());
 }
 
@@ -653,9 +653,9 @@ CASE(doubts_it)
 	assert_true(reads(block(LOG) + 12, 4, 0, FS_DIRTY, "", 0));
 	assert_true(reads(block(LOG) + 40, 4, 2, FS_DIRTY, "", 0));
 	assert_true(reads(block(LOG), 4, 0, FS_DIRTY, "", 0));
-	image.lost = LOG * BLOCK;
+	image.lost = (uint64_t)LOG * BLOCK;
 	assert_true(reads(disk, 1, 'X', FS_DAMAGED, "log cannot be read", 0));
-	image.lost = (LOG + 2) * BLOCK;		/* while its end is searched */
+	image.lost = (uint64_t)(LOG + 2) * BLOCK;	/* while its end is searched */
 	assert_true(reads(disk, 1, 'X', FS_DAMAGED, "log cannot be read", 0));
 }
 
@@ -752,7 +752,7 @@ CASE(doubts_a_group)
 	for (i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
 		assert_true(reads(block(FREE_ROOT) + runs[i].at,
 		    runs[i].bytes, runs[i].v, FS_DAMAGED, why, 4));
-	image.lost = (BLOCKS + 1) * BLOCK;
+	image.lost = (uint64_t)(BLOCKS + 1) * BLOCK;
 	assert_true(reads(disk, 1, 'X', FS_DAMAGED, why, 4));
 }
 
