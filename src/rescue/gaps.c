@@ -239,6 +239,13 @@ gap_landing(const struct gaps *g, const struct gap *gap, uint64_t n)
 	return gap->off + MIN(jump, len - MIN(n, len));
 }
 
+/* Whether others may read what follows a piece of it meanwhile. */
+static bool
+gap_sharable(const struct gap *gap)
+{
+	return gap->kind == GAP_FRESH && gap->front;
+}
+
 /* What to read of a gap, at most so much. */
 static void
 gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
@@ -270,8 +277,8 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 		    gap->end - p->off);
 	} else {
 		n = g->errors > 0 ? MIN(n, MAX(near, g->unit)) : n;
-		if (gap->kind == GAP_FRESH && forecast_next(&g->forecast,
-		    &next) && next.off > gap->off)
+		if (gap_sharable(gap) && forecast_next(&g->forecast, &next) &&
+		    next.off > gap->off)
 			end = MIN(end, next.off);
 		if (!gap->front)
 			p->off = gaps_block_begin(g, gap->off, gap->end,
@@ -282,8 +289,8 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 	n = MIN(n, most);
 	if (gap->kind == GAP_FAILED && !gap->front && gap->back)
 		p->off = gaps_block_begin(g, gap->off, gap->end, n);
-	p->end = !gap->front && gap->back && p->off + n + g->unit > gap->end ?
-	    gap->end : gaps_piece_end(g, p->off, end, n);
+	p->end = !gap->front && gap->back && gap->end - p->off < MIN(n +
+	    g->unit, most + 1) ? gap->end : gaps_piece_end(g, p->off, end, n);
 }
 
 /* Whether the neighbour of a gap in the map is untried. */
@@ -388,13 +395,6 @@ first_gap(struct gaps *g)
 		gaps_remove_at(g, 0);
 	}
 	return NULL;
-}
-
-/* Whether others may read what follows a piece of it meanwhile. */
-static bool
-gap_sharable(const struct gap *gap)
-{
-	return gap->kind == GAP_FRESH && gap->front;
 }
 
 static void

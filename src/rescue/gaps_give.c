@@ -329,7 +329,7 @@ static int
 give_piece(struct gaps *g, struct gap_piece *p, uint64_t good,
     enum gaps_answer answer)
 {
-	struct gap gap = p->gap;
+	struct gap gap = p->gap, behind = gap;
 	bool landed = gap.kind == GAP_FRESH && !gap.front;
 	bool late = p->shared || p->left, well = answer == READ_WELL;
 	bool slow = answer == READ_SLOWLY;
@@ -339,9 +339,15 @@ give_piece(struct gaps *g, struct gap_piece *p, uint64_t good,
 	int err = 0;
 
 	g->have += good;
-	if (n > 0)
-		err = give_good(g, &gap, g->backwards ? b : p->off,
-		    g->backwards ? p->end : a);
+	if (n > 0 && a < b && g->backwards) {	/* first what is bad */
+		behind.off = gap.end = b;
+		gap.back = true;
+		err = give_good(g, &behind, b, p->end);
+		if (!late && err == 0)
+			err = put_rest(g, &behind, landed);
+	} else if (n > 0) {
+		err = give_good(g, &gap, p->off, p->off + n);
+	}
 	if (late)
 		mend_late(g, p, a, well ? a : b);
 	if (well && err == 0)

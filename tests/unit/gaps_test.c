@@ -22,6 +22,10 @@ struct trial {
 	const struct bad *bad;
 	size_t		 n;
 	uint64_t	 above;		/* only longer reads fail */
+	uint64_t	 most;		/* bytes that are taken; 0: MOST */
+	bool		 shorts;	/* a read brings some of what is good
+					 * before the bad block */
+	struct seg	 failed;	/* the last read that has failed */
 	uint64_t	 good;		/* bytes read */
 	unsigned	 errors, reads;
 };
@@ -50,39 +54,50 @@ trial_end(struct trial *t)
 	map_free(&t->map);
 }
 
-static bool
+/* Bytes of a read that are good. */
+static uint64_t
 trial_good(const struct trial *t, const struct seg *s)
 {
+	uint64_t good = s->len;
 	size_t i;
 
-	for (i = 0; i < t->n; i++)
-		if (t->bad[i].off < s->off + s->len && t->bad[i].end > s->off)
-			return s->len <= t->above;
-	return true;
+	for (i = 0; i < t->n && s->len > t->above; i++)
+		if (t->bad[i].off < s->off + good && t->bad[i].end > s->off)
+			good = t->bad[i].off > s->off ? t->bad[i].off -
+			    s->off : 0;
+	if (good == s->len)
+		return good;
+	return t->shorts ? good - good / UNIT / 4 * 3 * UNIT : 0;
 }
 
 /* Read all that there is, or until so many bytes are good. */
 static void
 work_off(struct trial *t, struct gaps_fill what, uint64_t until)
 {
+	uint64_t most = t->most > 0 ? t->most : MOST, good;
 	struct seg s;
-	bool good;
+	bool well;
 
 	assert_int_equal(gaps_fill(&t->gaps, &what), 0);
 	while (t->good < until &&
-	    gaps_take(&t->gaps, 0, false, MOST, &s) == GAPS_ONE) {
-		assert_in_range(s.len, 1, MOST);
+	    gaps_take(&t->gaps, 0, false, most, &s) == GAPS_ONE) {
+		assert_in_range(s.len, 1, most);
 		assert_true(map_at(&t->map, s.off) != FINISHED);
 		good = trial_good(t, &s);
+		well = good == s.len;
 		assert_in_range(++t->reads, 1, READS_MOST);
-		t->errors += !good;
-		if (good) {
-			t->good += s.len;
-			assert_int_equal(map_set(&t->map, s.off, s.len,
-			    FINISHED), 0);
+		t->errors += !well;
+		t->good += good;
+		if (!well) {
+			assert_false(t->failed.off == s.off &&
+			    t->failed.len == s.len);
+			t->failed = s;
 		}
-		assert_int_equal(gaps_give(&t->gaps, 0, good ? s.len : 0,
-		    good ? READ_WELL : READ_FAILED), 0);
+		if (good > 0)
+			assert_int_equal(map_set(&t->map, s.off, good,
+			    FINISHED), 0);
+		assert_int_equal(gaps_give(&t->gaps, 0, good, well ?
+		    READ_WELL : READ_FAILED), 0);
 	}
 }
 
@@ -358,6 +373,25 @@ CASE(pattern_goes_on)
 	trial_end(&t);
 }
 
+/* A fresh gap is read from its end, and a run is foretold in the middle of it. */
+CASE(foretold_before)
+{
+	struct trial t;
+	struct seg s;
+
+	trial_begin(&t, 16 * MIB, NULL, 0);
+	assert_int_equal(map_set(&t.map, 0, UNIT, BAD), 0);
+	assert_int_equal(map_set(&t.map, 12 * MIB, 4 * MIB, FINISHED), 0);
+	t.gaps.forecast.length = MIB;
+	t.gaps.forecast.period = 4 * MIB;
+	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =
+	    false }), 0);
+	assert_int_equal(gaps_take(&t.gaps, 0, false, 4 * KIB, &s), GAPS_ONE);
+	assert_in_range(s.off, 11 * MIB, 12 * MIB);
+	assert_in_range(s.len, 1, 4 * KIB);
+	trial_end(&t);
+}
+
 /* What a reader asks for is read, though the rest of its block is lost. */
 CASE(half_a_block)
 {
@@ -398,6 +432,53 @@ CASE(parts_of_blocks)
 		    UINT64_MAX);
 		assert_int_equal(map_totals(&t.map).untried, 0);
 		assert_int_equal(map_totals(&t.map).failed, 0);
+		trial_end(&t);
+	}
+}
+
+/*
+ * Damage of 64 KiB, or nearly, on a disk of which parts are not wanted, in reads
+ * of all sizes that may end early: no read is longer than the buffer, all that
+ * is good is read once, and nothing again that has failed.
+ */
+CASE(by_chance)
+{
+	static const uint64_t most[] = { 4 * KIB, 48 * KIB, 80 * KIB, MIB };
+	uint64_t grain = 64 * KIB, at, end, shift;
+	struct bad bad[64];
+	struct trial t;
+	unsigned seed;
+	size_t n, i;
+
+	for (seed = 0; seed < 400; seed++) {
+		srand(seed);
+		shift = (uint64_t)(rand() % 128) * UNIT;
+		n = 0;
+		for (at = 0; at < 60; at += (uint64_t)rand() % 4 + 1) {
+			bad[n].off = at * grain + grain - shift;
+			bad[n].end = bad[n].off + (rand() % 40 > 0 ? grain :
+			    (uint64_t)(rand() % 127 + 1) * UNIT);
+			n++;
+		}
+		trial_begin(&t, 4 * MIB, bad, n);
+		t.gaps.off = shift;
+		t.most = most[rand() % 4];
+		t.shorts = rand() % 2 == 0;
+		t.above = rand() % 8 == 0 ? 4 * KIB : 0;
+		for (i = 0; i < 4 && seed % 3 == 0; i++) {
+			at = (uint64_t)rand() % (4 * MIB - grain);
+			end = at + (uint64_t)rand() % grain + 1;
+			assert_int_equal(map_set(&t.map, at, end - at,
+			    i % 2 == 0 ? OUTSIDE : FINISHED), 0);
+		}
+		work_off(&t, (struct gaps_fill){ .backwards = seed % 2 == 1 },
+		    UINT64_MAX);
+		assert_int_equal(map_totals(&t.map).untried, 0);
+		assert_int_equal(map_totals(&t.map).failed, 0);
+		if (t.above > 0)
+			assert_int_equal(map_totals(&t.map).bad, 0);
+		else if (seed % 3 != 0)
+			found_exactly(&t);
 		trial_end(&t);
 	}
 }
