@@ -418,15 +418,12 @@ in_the_plan()
 	    coloured -- if=src of="$dev" -d && grep -qF $'\e[1;31mWILL BE LOST:\e[m ' shown &&
 	    tr -d '\r' <shown | sed -e '/^Script/d; $d' -e $'s/\e\\[[0-9;]*m//g' | grep . | diff - <(grep . page)
 }
-if [[ $VARIANT = plain ]] && command -v script >/dev/null; then
-	it "is red on a terminal, with NO_COLOR, status= or json= nowhere" colours
-fi
-if [[ $VARIANT = plain ]] && can_loop && command -v script mke2fs >/dev/null; then
-	it "has what is to be lost in red there, and the same page" in_the_plan
-fi
-if [[ $VARIANT = plain ]] && command -v script >/dev/null; then
-	it "says there what to do about a block that cannot be read" lost
-fi
+[[ $VARIANT != plain ]] || given 'command -v script' "no script(1)" \
+    it "is red on a terminal, with NO_COLOR, status= or json= nowhere" colours
+[[ $VARIANT != plain ]] || given 'can_loop && command -v script mke2fs' "no loop devices, script(1) or mke2fs" \
+    it "has what is to be lost in red there, and the same page" in_the_plan
+[[ $VARIANT != plain ]] || given 'command -v script' "no script(1)" \
+    it "says there what to do about a block that cannot be read" lost
 if [[ $VARIANT = plain ]] && can_loop && command -v script >/dev/null; then
 	it "says on a terminal what can be done now, and only there" what_now
 	it "does not say that a command goes on that would not" what_else
