@@ -62,12 +62,22 @@ hint_distance(const char *a, size_t len, const char *b)
 /*
  * The longer the word, the more letters may differ; one letter is never a typo.
  */
-bool
+static bool
 hint_near(const char *word, size_t len, const char *other, unsigned distance)
 {
 	return len > 1 && distance <= HINT_MOST && (distance == 0 ||
 	    3 * (size_t)distance <= strlen(other) + 1 || (len > strlen(other) &&
 	    strncasecmp(word, other, strlen(other)) == 0));
+}
+
+void
+hint_try(struct hint *h, const char *text, size_t len, const char *word)
+{
+	unsigned distance = hint_distance(text, len, word);
+
+	if ((h->word == NULL || distance < h->distance) &&
+	    hint_near(text, len, word, distance))
+		*h = (struct hint){ word, distance };
 }
 
 /* --- numbers ------------------------------------------------------------ */

@@ -14,9 +14,15 @@
 enum { HINT_MOST = 2 };
 unsigned hint_distance(const char *a, size_t len, const char *b);
 
-/* Whether a word of len letters is probably a typo for another one. */
-bool hint_near(const char *word, size_t len, const char *other,
-    unsigned distance);
+/*
+ * Of the words tried, the one that a text of len letters is probably a typo
+ * for: the nearest, and the first of those.
+ */
+struct hint {
+	const char	*word;		/* or NULL */
+	unsigned	 distance;
+};
+void hint_try(struct hint *, const char *text, size_t len, const char *word);
 
 /*
  * Guess the number meant by a text that is not one: 20M for 20M/s, 64KB for

@@ -308,20 +308,13 @@ static const struct named {	/* a word that takes a name */
 static const char *
 nearest_word(const char *operand, const char *text, size_t len)
 {
-	unsigned least = HINT_MOST + 1, d;
-	const char *best = NULL;
+	struct hint h = { .word = NULL };
 	size_t i;
 
-	for (i = 0; i < COUNT(words); i++) {
-		if (strcmp(words[i].operand, operand) != 0 || words[i].refused)
-			continue;
-		d = hint_distance(text, len, words[i].word);
-		if (d < least && hint_near(text, len, words[i].word, d)) {
-			least = d;
-			best = words[i].word;
-		}
-	}
-	return best;
+	for (i = 0; i < COUNT(words); i++)
+		if (strcmp(words[i].operand, operand) == 0 && !words[i].refused)
+			hint_try(&h, text, len, words[i].word);
+	return h.word;
 }
 
 /* List the words of an operand; false if there are too many. */
@@ -567,22 +560,16 @@ nearest_operand(const char *text, size_t len)
 		{ "out", "of" }, { "output", "of" }, { "retry", "retries" },
 		{ "target", "of" }, { "threads", "thr" },
 		{ "verb", "verbose" }, { "cbs", NULL } };
-	unsigned least = HINT_MOST + 1, d;
-	const char *best = NULL;
+	struct hint h = { .word = NULL };
 	size_t i;
 
 	for (i = 0; i < COUNT(others); i++)
 		if (strlen(others[i].name) == len &&
 		    strncmp(others[i].name, text, len) == 0)
 			return others[i].of;
-	for (i = 0; i < COUNT(rows); i++) {
-		d = hint_distance(text, len, rows[i].name);
-		if (d < least && hint_near(text, len, rows[i].name, d)) {
-			least = d;
-			best = rows[i].name;
-		}
-	}
-	return best;
+	for (i = 0; i < COUNT(rows); i++)
+		hint_try(&h, text, len, rows[i].name);
+	return h.word;
 }
 
 static int
@@ -707,26 +694,20 @@ opts_letters(struct opts *o, const char *arg, struct fault *f)
 static int
 no_option(const char *arg, struct fault *f)
 {
-	const char *name = arg + 2, *best = NULL;
+	const char *name = arg + 2;
 	size_t len = strcspn(name, "="), i;
 	const struct row *row = row_find(name, len);
-	unsigned least = HINT_MOST + 1, d;
+	struct hint h = { .word = NULL };
 
 	if (row != NULL)
 		return fault_set(f, STATUS_USAGE, "%s: no such option; write "
 		    "%s%s%s", arg, name, name[len] == '\0' ? "=" : "",
 		    name[len] == '\0' ? row_usual(row) : "");
-	for (i = 0; i < COUNT(options); i++) {
-		d = hint_distance(name, strlen(name), options[i].name);
-		if (d < least && hint_near(name, strlen(name),
-		    options[i].name, d)) {
-			least = d;
-			best = options[i].name;
-		}
-	}
-	if (best != NULL)
+	for (i = 0; i < COUNT(options); i++)
+		hint_try(&h, name, strlen(name), options[i].name);
+	if (h.word != NULL)
 		return fault_set(f, STATUS_USAGE,
-		    "%s: no such option; did you mean --%s?", arg, best);
+		    "%s: no such option; did you mean --%s?", arg, h.word);
 	return fault_set(f, STATUS_USAGE,
 	    "%s: no such option; --help options lists them", arg);
 }

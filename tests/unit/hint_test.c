@@ -62,7 +62,10 @@ CASE(has_an_end)
 static bool
 near(const char *word, const char *other)
 {
-	return hint_near(word, strlen(word), other, distance(word, other));
+	struct hint h = { .word = NULL };
+
+	hint_try(&h, word, strlen(word), other);
+	return h.word != NULL;
 }
 
 CASE(takes_few_letters_for_a_slip)
