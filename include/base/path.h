@@ -5,6 +5,7 @@
 #define PARDD_PATH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include "base/fault.h"
@@ -44,6 +45,14 @@ int path_for_new(const char *path, const char *what, struct fault *f);
  * *f.
  */
 int path_check(const char *path, const char *what, struct fault *f);
+
+/*
+ * Read a regular file of up to "most" bytes as a string, malloc'ed for the
+ * caller, and *len.  Returns NULL with *f, whose text begins with "key" and the
+ * path; "wrong" follows, with STATUS_REFUSED, if it is no such file.
+ */
+char *path_read(const char *path, const char *key, const char *wrong,
+    off_t most, size_t *len, struct fault *f);
 
 /*
  * Whether a directory, given as a descriptor, is part of devtmpfs, or is below

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -88,6 +89,36 @@ path_check(const char *path, const char *what, struct fault *f)
 	if (dir >= 0)
 		close(dir);
 	return dir < 0 ? -1 : 0;
+}
+
+char *
+path_read(const char *path, const char *key, const char *wrong, off_t most,
+    size_t *len, struct fault *f)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char *text = NULL;
+	struct stat st;
+	bool known = fd >= 0 && fstat(fd, &st) == 0;
+	bool fits = known && S_ISREG(st.st_mode) && st.st_size <= most;
+	ssize_t n = -1;
+
+	if (known && !fits)
+		fault_set(f, STATUS_REFUSED, "%s%s%s", key, path, wrong);
+	else if (!fits || (text = malloc((size_t)st.st_size + 1)) == NULL ||
+	    (n = read(fd, text, (size_t)st.st_size)) < 0)
+		fault_errno(f, errno, "%s%s", key, path);
+	else if (n != st.st_size)
+		fault_set(f, STATUS_REFUSED, "%s%s: it cannot be read to its "
+		    "end", key, path);
+	if (fd >= 0)
+		close(fd);
+	if (n < 0 || n != st.st_size) {
+		free(text);
+		return NULL;
+	}
+	*len = (size_t)n;
+	text[n] = '\0';
+	return text;
 }
 
 /* Whether a directory is /dev or below it; -1: unknown. */

@@ -6,14 +6,10 @@
  * In a clearsigned text (RFC 9580, 7) only the lines inside count; whose
  * signature it is, is not looked at.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/algorithm.h"
 #include "base/path.h"
@@ -170,50 +166,15 @@ sums_lines(struct sums *s, char *text)
 	return where != PLAIN;
 }
 
-/* The text of the file, malloc'ed; or NULL with *f. */
-static char *
-sums_read(const char *path, struct fault *f)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-	char *text;
-	ssize_t n = 0;
-	size_t at = 0;
-
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		fault_errno(f, errno, "expect=@%s", path);
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	text = S_ISREG(st.st_mode) && st.st_size <= MOST ?
-	    malloc((size_t)st.st_size + 1) : NULL;
-	while (text != NULL && at < (size_t)st.st_size && (n = read(fd, text +
-	    at, (size_t)st.st_size - at)) > 0)
-		at += (size_t)n;
-	if (text == NULL)
-		fault_set(f, STATUS_REFUSED, "expect=@%s: it is no file of "
-		    "digests", path);
-	else if (n < 0)
-		fault_errno(f, errno, "expect=@%s", path);
-	close(fd);
-	if (n < 0) {
-		free(text);
-		return NULL;
-	}
-	if (text != NULL)
-		text[at] = '\0';
-	return text;
-}
-
 int
 sums_expect(struct opts *o, struct fault *f)
 {
 	const char *path = o->expect != NULL ? o->expect : "";
 	struct sums s = { .base = o->input != NULL ? path_base(o->input) : "" };
 	const struct algorithm *a, *best = NULL;
-	char *text;
 	bool is_signed;
+	size_t len;
+	char *text;
 
 	if (path[0] != '@')
 		return 0;
@@ -221,7 +182,8 @@ sums_expect(struct opts *o, struct fault *f)
 	if (s.base[0] == '\0')
 		return fault_set(f, STATUS_REFUSED, "expect=@%s: the source "
 		    "has no name that could be looked up", path);
-	text = sums_read(path, f);
+	text = path_read(path, "expect=@", ": it is no file of digests", MOST,
+	    &len, f);
 	if (text == NULL)
 		return -1;
 	is_signed = sums_lines(&s, text);

@@ -26,7 +26,6 @@
 #include <bsd/string.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,10 +33,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/library.h"
+#include "base/path.h"
 #include "base/status.h"
 #include "config.h"
 
@@ -363,41 +361,6 @@ bmap_doctype(void *arg, const char *name, const char *system,
 
 /* ------------------------------------------------------------- the file */
 
-/* Read the whole file as a string, malloc'ed for the caller; NULL with *f. */
-static char *
-bmap_read_file(const char *path, size_t *len, struct fault *f)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	char *buf = NULL;
-	ssize_t n = -1;
-
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		fault_errno(f, errno, "%s", path);
-	} else if (!S_ISREG(st.st_mode) || st.st_size > BMAP_FILE_MOST) {
-		fault_set(f, STATUS_REFUSED, "%s is not a bmap: not a regular "
-		    "file, or too large", path);
-	} else if ((buf = malloc((size_t)st.st_size + 1)) == NULL) {
-		fault_errno(f, ENOMEM, "%s", path);
-	} else {
-		n = read(fd, buf, (size_t)st.st_size);
-		if (n < 0)
-			fault_errno(f, errno, "%s", path);
-		else if (n != st.st_size)
-			fault_set(f, STATUS_REFUSED, "%s: it cannot be read "
-			    "to its end", path);
-	}
-	if (fd >= 0)
-		close(fd);
-	if (n < 0 || n != st.st_size) {
-		free(buf);
-		return NULL;
-	}
-	*len = (size_t)n;
-	buf[n] = '\0';
-	return buf;
-}
-
 static void
 bmap_explain(const struct reader *r, const char *path, struct fault *f)
 {
@@ -487,7 +450,8 @@ bmap_load(struct bmap *m, const char *path, struct fault *f)
 
 	*m = (struct bmap){ .n = 0 };
 	if (bmap_load_expat(&r.x, path, f) == 0 &&
-	    (buf = bmap_read_file(path, &len, f)) != NULL) {
+	    (buf = path_read(path, "", " is not a bmap: not a regular file, or "
+	    "too large", BMAP_FILE_MOST, &len, f)) != NULL) {
 		if (strlen(buf) != len)
 			fault_set(f, STATUS_REFUSED, "%s is not a text "
 			    "file", path);
