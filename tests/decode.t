@@ -350,7 +350,8 @@ told()
 {
 	packed xzb 500 && exits 0 "$pardd" -d if=x of=dst decode=auto && grep -q 'decoded from xz, 11 blocks on up to' out &&
 	    grep -q 'map= rescues' out &&
-	    packed gz 500 && exits 0 "$pardd" -d if=x of=dst decode=auto && grep -q 'unpacked stops it' out && packed xzb 500 && exits 0 "$pardd" if=x of=dst decode=auto json=j &&
+	    packed gz 500 && exits 0 "$pardd" -d if=x of=dst decode=auto && grep -q 'unpacked stops it' out &&
+	    grep -q 'decoded from gz, at least .*, on one thread' out && packed xzb 500 && exits 0 "$pardd" if=x of=dst decode=auto json=j &&
 	    jq -se '.[] | select(.event == "plan") | .decode == "auto" and .decoded == "xz"' j
 }
 it "says what it unpacks in the plan, and to programs" told

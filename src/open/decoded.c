@@ -543,6 +543,9 @@ decoded_offers(struct endpoint *ep, const struct decoded *d)
 		snprintf(held, sizeof(held), ", %llu blocks on up to %u "
 		    "threads, in order", (unsigned long long)d->size.parts,
 		    d->d.threads);
+	else if (d->d.codec->bit != 0 && (d->d.codec->bit != DECODE_XZ ||
+	    d->size.parts == 1))
+		strlcat(held, ", on one thread", sizeof(held));
 	snprintf(ep->offers + n, sizeof(ep->offers) - n, "%sdecoded from %s%s",
 	    n > 0 ? ", " : "", d->d.codec->bit == 0 ?
 	    "what its first bytes say" : d->d.codec->word, held);
