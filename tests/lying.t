@@ -105,19 +105,19 @@ kinds()
 		echo "alias=$((1 << 14 << (i * 10 / 17)))"
 		echo "decay=$((i < 16 ? i : 8)):$RANDOM"
 	done
-	echo "wrap=$((n / 64 * 63))"
-	echo "drop=$((n / 64 * 63))"
+	echo "wrap=$((n * 63 / 64))"
+	echo "drop=$((n * 63 / 64))"
 	# what was written last is in its memory; a part of it does not work
 	for i in 4 16; do
 		echo "drop=$((n / 2)) until=$((n - n / i))"
 	done
 	for i in 2 4 8; do
-		at=$(((RANDOM << 15 | RANDOM) % (n / 16384 * (i - 1) / i)))
+		at=$(((RANDOM << 15 | RANDOM) % (n * (i - 1) / i / 16384)))
 		echo "drop=$((at + 1 << 14)) until=$((at + n / 16384 / i << 14))"
 	done
 	echo "alias=$((1 << 14 | n / 4))"
 	echo "wrap=$((n / 2)) decay=4:$RANDOM"
-	echo "drop=$((n / 5 * 4 >> 14 << 14)) alias=$((1 << 20))"
+	echo "drop=$((n * 4 / 5 >> 14 << 14)) alias=$((1 << 20))"
 }
 # many_sticks N: of N sticks hardly one is not found, and no good one is called bad
 many_sticks()
