@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# lab: none
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
+# A clone boots: the firmware (OVMF) finds a kernel in the EFI system partition, and that the
+# root by its PARTUUID.  Minutes each, so only with LONG=1.  OVMF is the directory of it.
+. "$(dirname "$0")/../lib.sh"
+ovmf=${OVMF:-/usr/share/OVMF} cache=${BUILD:-$top/build}/scsi-lab
+needs '[[ -n $LONG ]]' -- "not a long run"
+needs 'can_loop && command -v qemu-system-x86_64 mkfs.fat mcopy mke2fs sfdisk cpio' \
+    '[[ -r $ovmf/OVMF_CODE_4M.fd && -r $ovmf/OVMF_VARS_4M.fd ]]' '"$top/tests/scsi/lab" -n' -- \
+    "no loop devices, or no QEMU, firmware (ovmf), kernel, dosfstools, mtools, sfdisk, cpio"
+
+# What the kernel starts: it says what it finds
+starts()
+{
+	cat <<-'END'
+	#!/bin/bash
+	export PATH=/usr/bin
+	mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
+	modprobe -a virtio_pci virtio_scsi sd_mod ext4
+	read -r words </proc/cmdline
+	want=${words#*root=PARTUUID=} want=${want%% *}
+	for i in {1..50}; do [[ ! -b /dev/sda2 ]] || break; sleep .2; done
+	uuid=$(sfdisk --part-uuid /dev/sda 2)
+	[[ ${uuid,,} = "$want" ]] && mount -t ext4 -o ro /dev/sda2 /mnt && cd /mnt && sha256sum -c sums && sfdisk -V /dev/sda &&
+	    echo "found on sectors of $(cat /sys/block/sda/queue/logical_block_size)"
+	echo o >/proc/sysrq-trigger
+	sleep 99
+	END
+}
+# system FILE SECTOR: the disk of one, whose file systems are for such sectors
+system()
+{
+	local deb base uuid
+	deb=$(echo "$cache"/linux-image-*.deb) base=$(echo "$cache"/base-*.cpio)
+	mkdir deb init root && dpkg-deb -x "$deb" deb && starts >init/init && chmod 755 init/init &&
+	    { cat "$base" && (cd init && echo init | cpio -o -H newc -R 0:0 --quiet); } | gzip -1 >initrd &&
+	    head -c 20M /dev/urandom >root/noise && (cd root && sha256sum noise >sums) || return
+	truncate -s 300M "$1" && printf '%s\n' 'label: gpt' 'start=2048, size=100MiB, type=uefi' \
+	    'size=150MiB, type=linux, attrs="GUID:59"' | sfdisk -q "$1" && uuid=$(sfdisk --part-uuid "$1" 2) || return
+	printf "%s\n" "\\vmlinuz initrd=\\initrd console=ttyS0 root=PARTUUID=${uuid,,} nokaslr mitigations=off" >startup.nsh
+	cp deb/boot/vmlinuz-* vmlinuz && truncate -s 100M esp && mkfs.fat -F 16 -S "$2" esp >/dev/null &&
+	    mcopy -i esp vmlinuz initrd startup.nsh :: && dd status=none if=esp of="$1" bs=1M seek=1 conv=notrunc &&
+	    mke2fs -q -t ext4 -b 4096 -F -d root -E offset=$((101 << 20)) "$1" 38400
+}
+# boots FILE SECTOR
+boots()
+{
+	cp "$ovmf/OVMF_VARS_4M.fd" vars && timeout 900 qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -m 1024 \
+	    -cpu max,erms=off,fsrm=off,la57=off,smap=off,smep=off,umip=off,pku=off,mpx=off -nodefaults -display none -no-reboot \
+	    -drive "if=pflash,format=raw,readonly=on,file=$ovmf/OVMF_CODE_4M.fd" -drive if=pflash,format=raw,file=vars \
+	    -device virtio-scsi-pci -drive "file=$1,format=raw,if=none,id=d" -serial file:serial \
+	    -device "scsi-hd,drive=d,logical_block_size=$2,physical_block_size=$2"
+	grep -qa "found on sectors of $2" serial || fail "$(tail -n 30 serial | tr -cd '[:print:]\n')"
+}
+# cloned SECTOR BYTES WORD
+cloned()
+{
+	system a "$1" && truncate -s "$2" b && loop b -b "$1" && exits 0 "$pardd" if=a of="$dev" table="$3" verify=1 && complete &&
+	    losetup -d "$dev" && boots b "$1"
+}
+it "boots from a larger disk" cloned 512 350M fix
+it "boots from a larger disk with sectors of 4096 bytes" cloned 4096 400M fix
