@@ -509,6 +509,20 @@ not_made()
 	    one_line 'hashfile=/proc/sums: No such file'
 }
 it "says that the file could not be made" not_made
+# The directory of a file that the run writes is renamed meanwhile, and another takes its place.
+moved()
+{
+	mkdir d && "$blocks" make src 64k || return
+	FAULTS="on=$PWD/dst op=write until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$pardd" if=src of=dst engine=threads "$1=d/$2" "${@:3}" 2>err &
+	until_true 20 grep -qs ^waits faults && mv d moved && mkdir d && : >go && exited 52 && same src dst &&
+	    [[ -s moved/$2 && $(ls moved d) = $'d:\n\nmoved:\n'$2 ]] &&
+	    says "not recorded: $1=d/$2: that name leads elsewhere now, and the file is $PWD/moved/$2\$"
+}
+it "says where it is if its directory has been moved" moved hashfile sums hash=sha256
+it "... of a manifest, too" moved manifest list
+it "... of a profile" moved profile x.csv
+it "... and of a report" moved report x.html
 not_recorded()
 {
 	"$blocks" make src 5000 && echo old >sums &&

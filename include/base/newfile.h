@@ -44,7 +44,8 @@ int newfile_begin(struct newfile *n, struct fault *f);
 /*
  * Flush the file and rename it into place; or discard it if err, an errno
  * value, is not 0.  Returns 0, or -1 with *f; then an older file of that name
- * is untouched, as is one that somebody created meanwhile.
+ * is untouched, as is one that somebody created meanwhile.  If the directory
+ * has been moved, *f says where the file is.
  */
 int newfile_end(struct newfile *, int err, struct fault *f);
 

@@ -27,6 +27,12 @@ const char *path_base(const char *path);
 int path_dir(const char *path, int how, const char **base);
 
 /*
+ * The path of an open directory, in "where", which has PATH_MAX bytes; "..." if
+ * that is not known.
+ */
+const char *path_of_dir(int dir, char *where);
+
+/*
  * Say which directory of a path is missing, after path_dir has failed with
  * ENOENT; "key" is the operand, or "", and "what" names the file.  Returns -1.
  */

@@ -226,9 +226,29 @@ newfile_begin(struct newfile *n, struct fault *f)
 	return newfile_not_regular(f, n, err);
 }
 
+/*
+ * Its directory may have been moved: the file is there, but not found by the
+ * name that was given.
+ */
+static int
+newfile_check_name(const struct newfile *n, struct fault *f)
+{
+	struct stat ours, named;
+	char where[PATH_MAX];
+
+	if (fstat(n->fd, &ours) != 0 ||
+	    (lstat(n->path, &named) == 0 && same_file(&ours, &named)))
+		return 0;
+	return fault_set(f, status_errno(ENOENT), "%s=%s: that name leads "
+	    "elsewhere now, and the file is %s/%s", n->key, n->path,
+	    path_of_dir(n->dir, where), n->base);
+}
+
 int
 newfile_end(struct newfile *n, int err, struct fault *f)
 {
+	int failed = 0;
+
 	if (err == 0 && (fflush(n->out) != 0 || ferror(n->out) != 0 ||
 	    fsync(fileno(n->out)) != 0))
 		err = errno != 0 ? errno : EIO;
@@ -245,8 +265,10 @@ newfile_end(struct newfile *n, int err, struct fault *f)
 		n->absent = false;
 	if (err == 0 && fsync(n->dir) != 0 && errno != EINVAL)
 		err = errno;
+	if (err == 0)
+		failed = newfile_check_name(n, f);
 	newfile_discard(n);
-	return err == 0 ? 0 : newfile_not_regular(f, n, err);
+	return err == 0 ? failed : newfile_not_regular(f, n, err);
 }
 
 void

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,20 @@ path_base(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash == NULL ? path : slash + 1;
+}
+
+const char *
+path_of_dir(int dir, char *where)
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	n = readlink(link, where, PATH_MAX - 1);
+	if (n <= 0)
+		return "...";
+	where[n] = '\0';
+	return where;
 }
 
 int

@@ -498,16 +498,13 @@ mapsaver_find(const struct job *job, struct fault *f)
 {
 	const struct mapsaver *ms = &job->rescue->mapsaver;
 	const char *path = job->p->opts->map;
-	char link[32], where[PATH_MAX];
-	ssize_t n;
+	char where[PATH_MAX];
 
 	if (mapsaver_is_ours(ms, AT_FDCWD, path))
 		return 0;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", ms->dir);
-	n = readlink(link, where, sizeof(where) - 1);
-	where[n > 0 ? n : 0] = '\0';
 	return fault_set(f, status_errno(ENOENT), "that name leads elsewhere "
-	    "now, and the map is %s/%s", n > 0 ? where : "...", base_of(path));
+	    "now, and the map is %s/%s", path_of_dir(ms->dir, where),
+	    base_of(path));
 }
 
 uint64_t
