@@ -18,11 +18,9 @@ serial()
 {
 	local id=pardd-test-$$ name
 	disk && by_id "$id" "$d" && by_id "$id-part1" "$p1" && snapshot || return
-	for name in wrong "$id-part1" "$id-part2" "$id " "/dev/disk/by-id/$id" \
-	    "../by-id/$id" 0x naa. eui. . ..; do
+	for name in wrong "$id-part1" "$id-part2" "$id " "/dev/disk/by-id/$id" "../by-id/$id" 0x naa. eui. . ..; do
 		refused "not the disk that oserial=" if=src of="$d" oserial="$name" &&
-		    refused "not the disk that iserial=" if="$d" of=copy iserial="$name" ||
-		    return
+		    refused "not the disk that iserial=" if="$d" of=copy iserial="$name" || return
 	done
 	refused 'oserial= asks for one' if=src of=other oserial="$id" &&
 	    refused 'iserial= asks for one' if=src of="$d" iserial="$id" &&
@@ -31,8 +29,7 @@ serial()
 	    as_it_was && [[ ! -e copy && ! -e other ]] || return
 	exits 0 "$pardd" if="$d" of=copy count=8 iserial="$id" &&
 	    exits 0 "$pardd" if=src of="$p1" oserial="$id-part1" &&
-	    exits 0 "$pardd" if=src of="$p1" oserial="$id" -d && snapshot &&
-	    taken 0 of="$d" oserial="$id"
+	    exits 0 "$pardd" if=src of="$p1" oserial="$id" -d && snapshot && taken 0 of="$d" oserial="$id"
 }
 it "takes only the disk that iserial= and oserial= ask for" serial
 named()
@@ -44,8 +41,7 @@ named()
 it "names a disk in the plan as /dev/disk/by-id does, if that has it" named
 serial_first()
 {
-	disk && mounted "$p1" && snapshot &&
-	    refused 'not the disk' if=src of="$p1" oserial=x \
+	disk && mounted "$p1" && snapshot && refused 'not the disk' if=src of="$p1" oserial=x \
 		force=mounted,swap,held,looped,overlap && as_it_was
 }
 it "has no override for oserial=" serial_first
@@ -57,16 +53,13 @@ asks()
 {
 	local answer=$1
 	shift
-	printf %b "$answer" | script -qefc "$(printf '%q ' "$pardd" if=src --ask "$@") 2>err" \
-	    screen >/dev/null
+	printf %b "$answer" | script -qefc "$(printf '%q ' "$pardd" if=src --ask "$@") 2>err" screen >/dev/null
 	status=$? && : >out
-	grep -aq "Overwrite $d, 8\.4 MB? yes/no: " screen && grep -aq "^Target  $d" screen &&
-	    grep -aq '^How ' screen
+	grep -aq "Overwrite $d, 8\.4 MB? yes/no: " screen && grep -aq "^Target  $d" screen && grep -aq '^How ' screen
 }
 yes_sir()
 {
-	disk && snapshot && asks 'yes\n' of="$d" && [[ $status = 0 ]] && complete &&
-	    holds "$d" 0 0 64k 1
+	disk && snapshot && asks 'yes\n' of="$d" && [[ $status = 0 ]] && complete && holds "$d" 0 0 64k 1
 }
 it "--ask writes after yes" yes_sir
 no_sir()
@@ -81,8 +74,7 @@ no_sir()
 it "--ask refuses after anything else" no_sir
 nobody()
 {
-	disk && snapshot && exits 101 setsid -w "$pardd" if=src of="$d" --ask &&
-	    one_line 'no terminal' && as_it_was
+	disk && snapshot && exits 101 setsid -w "$pardd" if=src of="$d" --ask && one_line 'no terminal' && as_it_was
 }
 it "--ask refuses without a terminal" nobody
 ask_refused()
@@ -111,8 +103,7 @@ it "refuses a target whose medium was changed since it was looked at" exchanged
 prompt()
 {
 	mkfifo keys || return
-	script -qefc "$(printf '%q ' "$tools/ends" how "$pardd" if=src --ask "$@") 2>err" screen \
-	    <keys >/dev/null &
+	script -qefc "$(printf '%q ' "$tools/ends" how "$pardd" if=src --ask "$@") 2>err" screen <keys >/dev/null &
 	asking=$!
 	exec 6>keys
 	until_true 20 grep -aqs 'yes/no: ' screen
@@ -128,8 +119,7 @@ answer()
 held_at_prompt()
 {
 	disk && snapshot && prompt of="$d" || return
-	! can_mount "$p1" && ! "$hold" excl "$p2" true 2>/dev/null &&
-	    as_it_was && answer yes && holds "$d" 0 0 64k 1
+	! can_mount "$p1" && ! "$hold" excl "$p2" true 2>/dev/null && as_it_was && answer yes && holds "$d" 0 0 64k 1
 }
 it "holds the target while it asks" held_at_prompt
 shifted_at_prompt()
@@ -273,8 +263,7 @@ it "writes what the name led to, whatever it leads to later" other_link
 other_medium()
 {
 	"$blocks" make src 64k 1 && "$blocks" make disk.img 1M 9 &&
-	    "$blocks" make other.img 1M 7 && loop disk.img && d=$dev &&
-	    prompt of="$d" || return
+	    "$blocks" make other.img 1M 7 && loop disk.img && d=$dev && prompt of="$d" || return
 	losetup -d "$d"
 	! losetup "$d" other.img 2>/dev/null || fail "the device was changed" || return
 	answer yes && holds disk.img 0 0 64k 1 && holds other.img 0 0 1M 7

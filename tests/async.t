@@ -8,8 +8,7 @@ a="" b=""
 disks()
 {
 	truncate -s "$1" a.img b.img && loop a.img --sector-size "${2:-512}" && a=$dev &&
-	    loop b.img --sector-size "${3:-512}" && b=$dev &&
-	    "$blocks" make "$a" "$1" 1 && "$blocks" make "$b" "$1" 9
+	    loop b.img --sector-size "${3:-512}" && b=$dev && "$blocks" make "$a" "$1" 1 && "$blocks" make "$b" "$1" 9
 }
 planned()
 {
@@ -21,10 +20,8 @@ planned()
 files()
 {
 	"$blocks" make src 16M && planned threads if=src of=dst &&
-	    planned async if=src of=dst iflag=direct oflag=direct &&
-	    planned async if=src of=dst engine=async &&
-	    planned async if=src of=dst qd=3 &&
-	    planned threads if=src of=dst iflag=direct oflag=direct thr=4 &&
+	    planned async if=src of=dst iflag=direct oflag=direct && planned async if=src of=dst engine=async &&
+	    planned async if=src of=dst qd=3 && planned threads if=src of=dst iflag=direct oflag=direct thr=4 &&
 	    planned threads if=src of=dst iflag=direct oflag=direct count=4k &&
 	    planned threads if=src of=dst iflag=direct oflag=direct engine=threads
 }
@@ -36,20 +33,16 @@ uncached()
 	    sync src && dd if=src iflag=nocache count=0 status=none || return
 	[[ $("$blocks" incore src) = 0 ]] || return 0
 	planned async if=src of=dst && planned threads if=src of=dst iflag=nocache &&
-	    planned threads if=src of=dst iflag=cached &&
-	    planned threads if=src of=dst engine=threads &&
-	    exits 0 "$pardd" if=src of=dst && complete && holds dst 0 0 16M &&
-	    [[ $("$blocks" incore src) = 0 ]]
+	    planned threads if=src of=dst iflag=cached && planned threads if=src of=dst engine=threads &&
+	    exits 0 "$pardd" if=src of=dst && complete && holds dst 0 0 16M && [[ $("$blocks" incore src) = 0 ]]
 }
 it "reads a file of which nothing is in the page cache past it" uncached
 refusals()
 {
-	"$blocks" make src 16M && mkfifo pipe &&
-	    usage 'engine=async.*stream' if=src of=/dev/full engine=async &&
+	"$blocks" make src 16M && mkfifo pipe && usage 'engine=async.*stream' if=src of=/dev/full engine=async &&
 	    usage 'qd=.*stream' if=src of=/dev/full qd=4 &&
 	    usage 'engine=async.*rescue' if=src of=dst map=map engine=async &&
-	    usage qd= if=src of=dst qd=129 && usage engine= if=src of=dst engine=fast &&
-	    [[ ! -e dst && ! -e map ]]
+	    usage qd= if=src of=dst qd=129 && usage engine= if=src of=dst engine=fast && [[ ! -e dst && ! -e map ]]
 }
 it "says why where it cannot be" refusals
 without()
@@ -66,8 +59,7 @@ it "leaves it to as many as mem= has room for" without ENOSYS thr=16 mem=2M bpt=
 # The ring can be made, but its operations are not there.
 broken()
 {
-	"$blocks" make src 16M &&
-	    exits 51 "$tools/noring" "$1" EPERM "$pardd" if=src of=dst engine=async "${@:2}" &&
+	"$blocks" make src 16M && exits 51 "$tools/noring" "$1" EPERM "$pardd" if=src of=dst engine=async "${@:2}" &&
 	    says '^pardd: NOT complete: io_uring: ' && does_not_say '^pardd: complete'
 }
 it "stops when the ring cannot be begun" broken register
@@ -81,8 +73,7 @@ it "asks nothing of the ring for ends that do without" eval \
 file()
 {
 	"$blocks" make src "$1" && "$blocks" make dst 3000000 9 &&
-	    exits 0 "$pardd" if=src of=dst engine=async "${@:2}" && complete &&
-	    holds dst 0 0 "$1"
+	    exits 0 "$pardd" if=src of=dst engine=async "${@:2}" && complete && holds dst 0 0 "$1"
 }
 it "copies a file with an odd tail" file 12345678
 it "copies a file of one byte" file 1
@@ -101,11 +92,9 @@ holes()
 {
 	truncate -s 40M src && "$blocks" make piece 1000000 &&
 	    dd if=piece of=src bs=1M seek=7 conv=notrunc status=none &&
-	    dd if=piece of=src bs=4096 seek=5001 conv=notrunc status=none &&
-	    "$blocks" make dst 50M 9 && cp src old &&
+	    dd if=piece of=src bs=4096 seek=5001 conv=notrunc status=none && "$blocks" make dst 50M 9 && cp src old &&
 	    exits 0 "$pardd" if=src of=dst engine=async "$@" && complete &&
-	    cmp -n $((40 << 20)) src dst && holds dst 40M 40M 10M 9 &&
-	    (($(stat -c %b dst) * 512 < 30 << 20)) &&
+	    cmp -n $((40 << 20)) src dst && holds dst 40M 40M 10M 9 && (($(stat -c %b dst) * 512 < 30 << 20)) &&
 	    exits 0 "$pardd" if=src of=new engine=async "$@" && complete && cmp src new &&
 	    (($(stat -c %b new) * 512 < 5 << 20))
 }
@@ -124,8 +113,7 @@ part()
 {
 	"$blocks" make src 12M && "$blocks" make dst 12M 9 &&
 	    exits 0 "$pardd" if=src of=dst engine=async skip="$1" seek="$2" count="$3" &&
-	    complete && holds dst 0 0 $(($2 * 512)) 9 &&
-	    holds dst $(($2 * 512)) $(($1 * 512)) $(($3 * 512)) &&
+	    complete && holds dst 0 0 $(($2 * 512)) 9 && holds dst $(($2 * 512)) $(($1 * 512)) $(($3 * 512)) &&
 	    holds dst $((($2 + $3) * 512)) $((($2 + $3) * 512)) $(((24576 - $2 - $3) * 512)) 9
 }
 it "copies a part, to its place" part 1001 3 20000
@@ -166,8 +154,7 @@ memory()
 # The same where the target is read, too.
 more_memory()
 {
-	"$blocks" make src 60M && "$blocks" make dst 60M &&
-	    exits 0 "$tools/ends" ended "$@" &&
+	"$blocks" make src 60M && "$blocks" make dst 60M && exits 0 "$tools/ends" ended "$@" &&
 	    peak=$(awk '/rss/ { print $4 }' ended) || return
 	((peak < 24 << 10)) || fail "$peak KiB"
 }
@@ -188,8 +175,7 @@ device()
 image()
 {
 	disks 24M && sync "$a" a.img && planned async if="$a" of=img && planned async if=a.img of="$b" &&
-	    planned threads if="$a" of=img iflag=cached &&
-	    planned threads if=/dev/zero of=img bs=1M count=20 &&
+	    planned threads if="$a" of=img iflag=cached && planned threads if=/dev/zero of=img bs=1M count=20 &&
 	    exits 0 "$pardd" if="$a" of=img && complete && holds img 0 0 24M 1 &&
 	    exits 0 "$pardd" if=img of="$b" && complete && holds "$b" 0 0 24M 1
 }
@@ -224,8 +210,7 @@ reached()
 stalls()
 {
 	local pid
-	truncate -s 64M "stalls.$$" && mkdir mnt &&
-	    "$tools/simdisk" -w 50e6 "stalls.$$" mnt || return
+	truncate -s 64M "stalls.$$" && mkdir mnt && "$tools/simdisk" -w 50e6 "stalls.$$" mnt || return
 	undo umount -l "$PWD/mnt"
 	pid=$(grep -ls "[s]talls.$$" /proc/[0-9]*/cmdline)
 	pid=${pid//[!0-9]/}
@@ -258,8 +243,7 @@ no_memory()
 	"$blocks" make src 16M && truncate -s 16M back && mkdir mnt || return
 	undo umount -l "$PWD/mnt"
 	# shellcheck disable=SC2016
-	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent eval \
-	    get_size='echo 16777216' can_write='exit 0' \
+	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent eval get_size='echo 16777216' can_write='exit 0' \
 	    pread="dd if=$PWD/back"' skip=$4 count=$3 iflag=skip_bytes,count_bytes bs=1M status=none' \
 	    pwrite="[ -e $PWD/once ] || { touch $PWD/once; echo ENOMEM >&2; exit 1; }
 		dd of=$PWD/back"' seek=$4 oflag=seek_bytes conv=notrunc iflag=fullblock bs=1M status=none' \

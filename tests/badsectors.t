@@ -11,8 +11,7 @@ bad=410112+512,2097152+1536		# sectors 801 and 4096 to 4098
 
 lose()
 {
-	bad_disk $bytes $bad && "$blocks" make dst $bytes 9 &&
-	    exits 100 "$pardd" if="$dev" of=dst coe=1 "$@" &&
+	bad_disk $bytes $bad && "$blocks" make dst $bytes 9 && exits 100 "$pardd" if="$dev" of=dst coe=1 "$@" &&
 	    [[ $(tail -n 1 err) = "pardd: NOT complete: 4 unreadable blocks in 2 ranges"* ]] &&
 	    size_is dst $bytes && holds -z $bad dst 0 0 $bytes
 }
@@ -23,10 +22,8 @@ stop()
 }
 for thr in $(few 1 4 16); do
 	it "loses exactly the bad sectors ($thr workers)" lose thr="$thr"
-	it "loses exactly the bad sectors in small requests ($thr workers)" \
-	    lose thr="$thr" bpt=5
-	it "stops at the first bad sector with all before it ($thr workers)" \
-	    stop thr="$thr"
+	it "loses exactly the bad sectors in small requests ($thr workers)" lose thr="$thr" bpt=5
+	it "stops at the first bad sector with all before it ($thr workers)" stop thr="$thr"
 done
 it "loses exactly the bad sectors through the page cache" lose iflag=cached
 it "stops at the first bad sector through the page cache" stop iflag=cached

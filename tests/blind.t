@@ -35,11 +35,9 @@ blind_free()
 	disk && snapshot || return
 	away "$1" "$2.* cannot be read: No such file or directory.*force=[a-z,]+ writes anyway\)$" \
 	    of="$p1" && away "$1" "$2.*force=$3 writes anyway\)$" of="$p1" force="$4" || return
-	exits 0 without "$1" "$pardd" if=src of="$p1" force="$3,$4" && complete &&
-	    holds disk.img 1048576 0 64k 1
+	exits 0 without "$1" "$pardd" if=src of="$p1" force="$3,$4" && complete && holds disk.img 1048576 0 64k 1
 }
-apart "says that it cannot read /sys, and copies if told to" \
-    blind_free /sys /sys/ mounted,swap,looped overlap
+apart "says that it cannot read /sys, and copies if told to" blind_free /sys /sys/ mounted,swap,looped overlap
 if [[ $VARIANT = plain ]]; then
 	apart "says that it cannot read /proc, and copies if told to" \
 	    blind_free /proc /proc/self/mountinfo mounted,swap overlap
@@ -48,8 +46,7 @@ if [[ $VARIANT = plain ]]; then
 fi
 blind_held()
 {
-	disk && "$1" "$p1" && snapshot &&
-	    away /sys 'in use.*force=held writes anyway\)$' of="$p1" \
+	disk && "$1" "$p1" && snapshot && away /sys 'in use.*force=held writes anyway\)$' of="$p1" \
 		force=mounted,swap,looped,overlap &&
 	    away /sys 'in use.*force=held writes anyway\)$' of="$d" \
 		force=mounted,swap,looped,overlap
@@ -84,12 +81,10 @@ apart_by_name "sees no use in a loop device that is detached between two looks" 
 no_node()
 {
 	disk && mknod "$PWD/node" b $((16#$(stat -c %t "$p1"))) $((16#$(stat -c %T "$p1"))) &&
-	    mknod "$PWD/all" b $((16#$(stat -c %t "$d"))) $((16#$(stat -c %T "$d"))) &&
-	    elsewhere "$p1" && snapshot &&
+	    mknod "$PWD/all" b $((16#$(stat -c %t "$d"))) $((16#$(stat -c %T "$d"))) && elsewhere "$p1" && snapshot &&
 	    away /dev 'p1 is in use.*force=held writes anyway\)$' of=node \
 		force=looped &&
-	    exits 101 without /dev sh -c '"$0" if=src force=looped 1<>node' "$pardd" &&
-	    as_it_was &&
+	    exits 101 without /dev sh -c '"$0" if=src force=looped 1<>node' "$pardd" && as_it_was &&
 	    one_line 'p1 is in use.*force=held writes anyway\)$' &&
 	    away /dev 'p1 cannot be claimed.*No such file.*force=held writes anyway\)$' \
 		of=all bs=512 seek=2048 force=looped &&
@@ -110,8 +105,7 @@ dead_file()
 {
 	bad_disk 1M 0+512 || return
 	# its attributes stay for a while
-	kill -KILL $! && until_true 20 eval \
-	    '[[ $(losetup -n -O BACK-INO "$dev" | tr -d " ") = "" ]]' || return
+	kill -KILL $! && until_true 20 eval '[[ $(losetup -n -O BACK-INO "$dev" | tr -d " ") = "" ]]' || return
 	undo losetup -d "$dev"
 	disk && snapshot && taken 1048576 of="$p1"
 }
@@ -136,8 +130,7 @@ each_fails()
 	disk && "$1" "$p1" && snapshot || return
 	local n=0 to=$d
 	[[ $1 != mounted ]] || to=$p1
-	while run with_faults "op=$2 fail=$3 nth=$((++n))" "$pardd" if=src of="$to" &&
-	    [[ -s faults ]]; do
+	while run with_faults "op=$2 fail=$3 nth=$((++n))" "$pardd" if=src of="$to" && [[ -s faults ]]; do
 		[[ $status != 0 ]] || fail "copied after $n" || return
 	done
 	((n > 2)) || fail "$n were tried" || return
@@ -146,8 +139,7 @@ each_fails()
 for kind in mounted held looped; do
 	it "$kind partition: is refused when descriptors run out" few_descriptors $kind
 	[[ $VARIANT = plain ]] || continue	# their own, too
-	it "$kind partition: is refused when something cannot be opened" \
-	    each_fails $kind open EMFILE
+	it "$kind partition: is refused when something cannot be opened" each_fails $kind open EMFILE
 	it "$kind partition: is refused when memory runs out" each_fails $kind alloc ENOMEM
 done
 backing_few()

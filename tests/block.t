@@ -9,8 +9,7 @@ needs 'command -v losetup blockdev' can_loop -- "no loop devices"
 # disk NAME BYTES [SECTOR]: a loop device, its name in the variable NAME
 disk()
 {
-	truncate -s "$2" "$1.img" && loop "$1.img" --sector-size "${3:-512}" &&
-	    printf -v "$1" %s "$dev"
+	truncate -s "$2" "$1.img" && loop "$1.img" --sector-size "${3:-512}" && printf -v "$1" %s "$dev"
 }
 # filled NAME BYTES SECTOR SEED
 filled()
@@ -25,8 +24,7 @@ untouched()
 a="" b=""
 clone()
 {
-	filled a 8M "$1" 1 && filled b 8M "$2" 9 &&
-	    exits 0 "$pardd" if="$a" of="$b" "${@:3}" && complete &&
+	filled a 8M "$1" 1 && filled b 8M "$2" 9 && exits 0 "$pardd" if="$a" of="$b" "${@:3}" && complete &&
 	    holds "$b" 0 0 8M 1
 }
 for thr in $(few 1 4 16); do
@@ -39,8 +37,7 @@ it "clones a 512-byte disk onto one of 4096" clone 512 4096
 it "clones a 4096-byte disk onto one of 512" clone 4096 512
 only all
 it "clones 512 onto 4096 with bpt=8" clone 512 4096 bs=512 bpt=8 thr=16
-it "clones 512 onto 4096 with bpt=1, less than a block of the target" \
-    clone 512 4096 bs=512 bpt=1 thr=16
+it "clones 512 onto 4096 with bpt=1, less than a block of the target" clone 512 4096 bs=512 bpt=1 thr=16
 only plain asan
 it "clones 512 onto 4096 with conv=noerror,sync" clone 512 4096 conv=noerror,sync
 it "clones with the page cache" clone 512 512 iflag=cached oflag=cached
@@ -66,10 +63,8 @@ it "says nothing of bs when it refuses the run" only_refused
 
 part()
 {
-	filled a 8M 512 1 && filled b 8M "$1" 9 &&
-	    exits 0 "$pardd" if="$a" of="$b" bs=512 skip=3 seek=8 count=1000 &&
-	    holds "$b" 0 0 4096 9 && holds "$b" 4096 1536 512000 1 &&
-	    holds "$b" 516096 516096 7872512 9
+	filled a 8M 512 1 && filled b 8M "$1" 9 && exits 0 "$pardd" if="$a" of="$b" bs=512 skip=3 seek=8 count=1000 &&
+	    holds "$b" 0 0 4096 9 && holds "$b" 4096 1536 512000 1 && holds "$b" 516096 516096 7872512 9
 }
 it "copies blocks 3 to 1002 to block 8" part 512
 it "copies blocks 3 to 1002 to block 8 of a 4096-byte disk" part 4096
@@ -80,8 +75,7 @@ misfit()
 }
 it "refuses to begin within a block of the target" misfit 512 4096 bs=512 seek=1 count=8
 it "refuses to end within a block of the target" misfit 512 4096 bs=512 count=9
-it "refuses to end within a block of the target, with conv=sync" \
-    misfit 512 4096 bs=512 count=9 conv=sync
+it "refuses to end within a block of the target, with conv=sync" misfit 512 4096 bs=512 count=9 conv=sync
 it "refuses to pad to a part of a block" misfit 512 4096 bs=3k count=9 conv=sync
 it "refuses to write a block of 4096 in part" misfit 512 4096 bs=512 seek=9 count=16
 it "refuses bs=512 on a source of 4096-byte blocks" eval \
@@ -90,8 +84,7 @@ it "refuses bs=512 on a source of 4096-byte blocks" eval \
 seek_bytes()
 {
 	filled a 1M 512 1 && filled b 1M 512 9 &&
-	    refused '(512|block)' if="$a" of="$b" bs=512 seek=100 oflag=seek_bytes count=1 &&
-	    untouched "$b" 1M
+	    refused '(512|block)' if="$a" of="$b" bs=512 seek=100 oflag=seek_bytes count=1 && untouched "$b" 1M
 }
 it "refuses to begin at byte 100 of a disk" seek_bytes
 
@@ -157,8 +150,7 @@ pipe_onto()
 	filled b 1M 4096 9 || return
 	"$blocks" drip 100001 | "$pardd" of="$b" bs=512 2>err
 	[[ ${PIPESTATUS[1]} = 0 ]] || fail "$(<err)" || return
-	holds "$b" 0 0 100001 && "$blocks" zero "$b" 100001 2399 &&
-	    holds "$b" 102400 102400 946176 9
+	holds "$b" 0 0 100001 && "$blocks" zero "$b" 100001 2399 && holds "$b" 102400 102400 946176 9
 }
 it "pads the odd tail of a pipe" pipe_onto
 image()
@@ -173,10 +165,8 @@ it "makes an image of a disk of 4096-byte blocks" image 4096
 it "makes an image around the page cache" image 512 oflag=direct iflag=direct
 unaligned()
 {
-	filled a 1M "$1" 1 &&
-	    exits 0 "$pardd" if="$a" of=dst bs="$1" skip=1001 count=300007 \
-	    iflag=skip_bytes,count_bytes bpt="$2" "${@:3}" &&
-	    size_is dst 300007 && holds dst 0 1001 300007 1
+	filled a 1M "$1" 1 && exits 0 "$pardd" if="$a" of=dst bs="$1" skip=1001 count=300007 \
+	    iflag=skip_bytes,count_bytes bpt="$2" "${@:3}" && size_is dst 300007 && holds dst 0 1001 300007 1
 }
 it "copies any bytes of a disk" unaligned 512 3
 it "copies any bytes of a disk of 4096-byte blocks" unaligned 4096 1
@@ -379,8 +369,7 @@ it "copies a write-protected disk" eval \
     exits 0 "$pardd" if="$dev" of=dst && holds dst 0 0 1M 1'
 write_protected()
 {
-	"$blocks" make src 1M && "$blocks" make b.img 1M 9 && loop b.img --read-only &&
-	    run "$pardd" if=src of="$dev"
+	"$blocks" make src 1M && "$blocks" make b.img 1M 9 && loop b.img --read-only && run "$pardd" if=src of="$dev"
 	[[ $status = 80 ]] && one_line "$dev is write-protected$" && untouched b.img 1M
 }
 it "says that the target is write-protected" write_protected
@@ -394,8 +383,7 @@ stdout_padded()
 	filled b 1M 4096 9 && "$blocks" make src 5000 || return
 	{ "$pardd" if=src && "$pardd" if=src; } 1<>"$b" 2>err
 	says '^pardd: complete, flushed$' && holds "$b" 0 0 5000 &&
-	    "$blocks" zero "$b" 5000 3192 && holds "$b" 8192 0 5000 &&
-	    holds "$b" 16384 16384 1032192 9
+	    "$blocks" zero "$b" 5000 3192 && holds "$b" 8192 0 5000 && holds "$b" 16384 16384 1032192 9
 }
 it "continues behind the padding of a disk that is its stdout" stdout_padded
 # Nothing can be appended to a disk: >> means the same as >.
@@ -503,8 +491,7 @@ it "says of a GPT that came by a pipe where its backup is not" moved_gpt
 it "... nothing where it is" eval 'streamed_gpt 4M && does_not_say relocate'
 cached()
 {
-	leaves_cache iflag=cached oflag=cached &&
-	    (($("$blocks" incore "$a") > 0))
+	leaves_cache iflag=cached oflag=cached && (($("$blocks" incore "$a") > 0))
 }
 it "uses the page cache with iflag=cached" cached
 
@@ -579,8 +566,7 @@ random_many()
 		((RANDOM % 4)) || flags+=(iflag=cached)
 		((RANDOM % 4)) || flags+=(oflag=cached)
 		exits 0 "$pardd" if="$a" of="$b" bs=$bs skip=$skip seek=$seek \
-		    count=$count bpt=$bpt thr=$thr "${flags[@]}" && complete &&
-		    holds "$b" 0 0 $((seek * bs)) 9 &&
+		    count=$count bpt=$bpt thr=$thr "${flags[@]}" && complete && holds "$b" 0 0 $((seek * bs)) 9 &&
 		    holds "$b" $((seek * bs)) $((skip * bs)) $((count * bs)) 1 &&
 		    holds "$b" $(((seek + count) * bs)) $(((seek + count) * bs)) \
 			$((2097152 - (seek + count) * bs)) 9 && continue

@@ -35,8 +35,7 @@ all='^pardd: complete, flushed, all as in map: 3\.1 of 4\.9 MB$'
 copied()
 {
 	image image && made "$1" "$2" image && "$blocks" make dst 5M 9 &&
-	    exits 0 "$pardd" if=image of=dst bmap=map "${@:3}" && last_says "$all" &&
-	    as_mapped dst image
+	    exits 0 "$pardd" if=image of=dst bmap=map "${@:3}" && last_says "$all" && as_mapped dst image
 }
 it "copies what is mapped, and makes zeros of the rest" copied 2.0 sha256
 it "... with version 1.4" copied 1.4 sha256
@@ -185,8 +184,7 @@ by_others()
 # made_of SIZE OPERANDS...
 made_of()
 {
-	"$blocks" make image "$1" 4 &&
-	    exits 0 "$pardd" if=image of=img manifest=img.bmap "${@:2}" && complete &&
+	"$blocks" make image "$1" 4 && exits 0 "$pardd" if=image of=img manifest=img.bmap "${@:2}" && complete &&
 	    same image img && by_others image "$1"
 }
 it "writes one of a copy, for others" made_of 5000001
@@ -217,8 +215,7 @@ detected()
 it "... that finds what was changed" detected
 mended()
 {
-	"$blocks" make image 3000001 4 &&
-	    exits 0 with_faults "on=$PWD/img op=write at=2500000+1 flip times=1" \
+	"$blocks" make image 3000001 4 && exits 0 with_faults "on=$PWD/img op=write at=2500000+1 flip times=1" \
 		"$pardd" if=image of=img manifest=img.bmap verify=1 && same image img &&
 	    by_others image 3000001
 }

@@ -29,8 +29,7 @@ one=build/src/base/clock.o
 # Two that lack what we call, one of which is only loaded; and one that is missing.
 libraries()
 {
-	mkdir -p old/openssl && : >old/liburing.h && : >old/openssl/evp.h &&
-	    echo '#error not here' >old/jansson.h &&
+	mkdir -p old/openssl && : >old/liburing.h && : >old/openssl/evp.h && echo '#error not here' >old/jansson.h &&
 	    exits 1 "$top/configure" "CPPFLAGS=-I$PWD/old" && [[ ! -e config.mk ]] &&
 	    says '^configure: too old: uring, crypto$' && says 'Debian 12 or newer' &&
 	    grep -Eq '^  uring +too old, without io_uring_submit_and_wait_timeout$' out &&
@@ -198,8 +197,7 @@ other_compiler()
 	configured && exits 0 make $one && exits 0 make "CC=$1" $one &&
 	    grep -qx "CC = $1" config.mk && exits 0 make "CC=$1" $one || return
 	! grep -E '^ +CC ' out || fail "made twice" || return
-	[[ $1 = clang ]] ||
-	    { exits 0 make CC=cc $one && grep -qx 'CC = cc' config.mk && grep -Eq '^ +CC ' out; }
+	[[ $1 = clang ]] || { exits 0 make CC=cc $one && grep -qx 'CC = cc' config.mk && grep -Eq '^ +CC ' out; }
 }
 # A compiler that does not know what gcc alone knows.
 picky()
@@ -270,8 +268,7 @@ vpath()
 	    ! readelf -S "$root/usr/bin/pardd-1" | grep -q symtab &&
 	    grep -q 'complete .* pardd-1$' "$root/usr/share/bash-completion/completions/pardd-1" &&
 	    exits 0 make uninstall clean "DESTDIR=$root" && [[ -z $(bytes "$root") && ! -e build ]] &&
-	    exits 0 make distclean && [[ $(echo *) = 'err out' ]] &&
-	    [[ $(cd .. && find other | sort) = "$before" ]]
+	    exits 0 make distclean && [[ $(echo *) = 'err out' ]] && [[ $(cd .. && find other | sort) = "$before" ]]
 }
 it "makes the same bytes in a directory of its own, under another name, and strips them" vpath
 tarball()
@@ -305,8 +302,7 @@ variants()
 {
 	exits 0 "$top/configure" "$none" && VARIANTS=plain trying plain &&
 	    ! grep -E '/(asan|tsan|sched)/' out && VARIANTS='tsan plain' trying 'tsan plain' &&
-	    grep -q '/sched/pardd' out && ! grep /asan/ out &&
-	    trying "plain $(sed -n 's/^SANITIZED = //p' config.mk)"
+	    grep -q '/sched/pardd' out && ! grep /asan/ out && trying "plain $(sed -n 's/^SANITIZED = //p' config.mk)"
 }
 it "tries the variants that are asked for, and else all" variants
 # The clock of a file system may stand still for some milliseconds.

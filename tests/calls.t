@@ -22,8 +22,7 @@ honest()
 	mapfile -t lines <err
 	last=${lines[-1]-}
 	((status < 104)) || return
-	[[ $(<failed) = write\ * || ($last = 'pardd: '* &&
-	    $last != 'pardd: complete'* && $last != *Success) ]]
+	[[ $(<failed) = write\ * || ($last = 'pardd: '* && $last != 'pardd: complete'* && $last != *Success) ]]
 }
 
 # each OPERAND...: copies, one call of which fails: the first, the second ...
@@ -37,8 +36,7 @@ each()
 		rm -f dst two map map.bak list*
 		${before-}
 		: >failed
-		timeout -s KILL 60 "$tools/nth" "$n" failed "$pardd" if="$from" "$to" "$@" \
-		    <"$in" >"$out" 2>err
+		timeout -s KILL 60 "$tools/nth" "$n" failed "$pardd" if="$from" "$to" "$@" <"$in" >"$out" 2>err
 		status=$?
 		[[ -s failed ]] || break
 		tried=$((tried + 1))

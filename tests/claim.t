@@ -44,8 +44,7 @@ keeps()
 	! "$hold" lock "$d" true 2>/dev/null || fail "the disk could be locked" || return
 	"$hold" excl "$p1" true || fail "the other could not be claimed" || return
 	refused 'in use .by another.*force=held' if=src of="$p2" || return
-	go && same fs <(tail -c +3670017 disk.img | head -c 1M) &&
-	    free_again "$d" "$p2" && "$hold" lock "$d" true
+	go && same fs <(tail -c +3670017 disk.img | head -c 1M) && free_again "$d" "$p2" && "$hold" lock "$d" true
 }
 it "holds its partition to the end, and leaves the other alone" keeps
 it "holds it with sync=0" keeps sync=0
@@ -62,8 +61,7 @@ reads()
 }
 sources()
 {
-	disk && reads 66 "$hold" excl "$p1" && one_line 'standard input: Device or resource busy' &&
-	    reads 0
+	disk && reads 66 "$hold" excl "$p1" && one_line 'standard input: Device or resource busy' && reads 0
 }
 it "reads none that others hold with iflag=excl" sources
 by_disk()
@@ -78,8 +76,7 @@ it "holds the disk when its head is written" eval \
     'by_disk && ! "$hold" excl "$p1" true 2>/dev/null && go && free_again "$d" "$d" && "$hold" excl "$p1" true'
 rest()
 {
-	disk && "$1" "$p1" && snapshot &&
-	    begin of="$d" force="$name" || return
+	disk && "$1" "$p1" && snapshot && begin of="$d" force="$name" || return
 	! "$hold" excl "$p2" true 2>/dev/null || fail "the other could be claimed" || return
 	go
 }
@@ -95,8 +92,7 @@ keeps_below()
 it "holds what the loop device lies on" keeps_below
 let_go()
 {
-	disk && mounted "$p1" && snapshot &&
-	    refused mounted if=src of="$d" && "$hold" excl "$p2" true &&
+	disk && mounted "$p1" && snapshot && refused mounted if=src of="$d" && "$hold" excl "$p2" true &&
 	    exits 0 "$pardd" if=src of="$p2" && "$hold" excl "$p2" true &&
 	    exits 0 "$pardd" if=src of="$p2" -dv && "$hold" excl "$p2" true
 }
@@ -124,8 +120,7 @@ hold_by()
 is_locked()
 {
 	locked 1000 && refused 'is locked .flock.*force=held writes anyway\)$' if=src of="$p2" &&
-	    refused 'force=held' if=src of="$d" force="$(other_words held)" && as_it_was &&
-	    taken 0 of="$d" force=held
+	    refused 'force=held' if=src of="$d" force="$(other_words held)" && as_it_was && taken 0 of="$d" force=held
 }
 it "refuses a disk that another program has locked" is_locked
 part_locked()
@@ -206,8 +201,7 @@ it "... though what looks for that fails" each_open_fails
 it "copies all of a source that is locked by another node of it" not_idle
 image_locked()
 {
-	"$blocks" make src 64k 1 && "$blocks" make img 1M 9 && cp img before &&
-	    hold_by range img 1000 || return
+	"$blocks" make src 64k 1 && "$blocks" make img 1M 9 && cp img before && hold_by range img 1000 || return
 	local op to
 	for op in of=img "of=img oflag=trunc" "of=img oflag=append" "of=img seek=9999"; do
 		read -ra to <<<"$op"
@@ -218,8 +212,7 @@ image_locked()
 	status=$? && : >out
 	[[ $status = 101 ]] && one_line 'force=held writes anyway\)$' && same img before &&
 	    loop img && refused 'its file is held by a lock' if=src of="$dev" &&
-	    same img before && exits 0 "$pardd" if=src of=img force=held,looped &&
-	    holds img 0 0 64k 1
+	    same img before && exits 0 "$pardd" if=src of=img force=held,looped && holds img 0 0 64k 1
 }
 it "refuses an image of which a range is locked, by a loop device too" image_locked
 locks_unknown()

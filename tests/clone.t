@@ -31,8 +31,7 @@ full()
 		make_fs "${size[$1]}" "$1" || return
 		if [[ $1 = fat* ]]; then
 			mkdir -p mnt && fill && (cd mnt && mcopy -s -i ../img a c ::/) &&
-			    mdel -i img '::/c/large 3' && rm 'mnt/c/large 3' && digests >before &&
-			    rm -r mnt || return
+			    mdel -i img '::/c/large 3' && rm 'mnt/c/large 3' && digests >before && rm -r mnt || return
 		else
 			mount_fs "$1" && fill && digests >before && leave_fs "$1" || return
 		fi
@@ -87,8 +86,7 @@ cloned()
 	full "$1" && disk gpt && "$blocks" make copy "$(stat -c %s disk)" 3 && loop copy &&
 	    exits 0 "$pardd" if=disk of="$dev" used=only json=json && last_says "$without" && fewer &&
 	    detach "$dev" "$PWD/copy" && cmp -n 1M disk copy &&
-	    dd if=copy of=part bs=1M skip=1 count=$(($(stat -c %s img) >> 20)) status=none &&
-	    sound "$1" part
+	    dd if=copy of=part bs=1M skip=1 count=$(($(stat -c %s img) >> 20)) status=none && sound "$1" part
 }
 parted()
 {

@@ -42,8 +42,7 @@ same_at_all_sizes()
 	for size in 0 1 511 512 4097 1048577 3000001; do
 		"$blocks" make a $size && cp a b && compare 0 "$@" && valid &&
 		    [[ $(tail -n 1 err) = "pardd: complete, nothing differs" ]] &&
-		    says "^$((size / 512))\+[01] records in$" && says '^0\+0 records out$' ||
-		    return
+		    says "^$((size / 512))\+[01] records in$" && says '^0\+0 records out$' || return
 	done
 }
 for thr in $(few 1 2 4 16); do
@@ -72,8 +71,7 @@ done
 merged()
 {
 	"$blocks" make a 3M && cp a b && spoil b 1000000 1000500 1001000 2000000 0 &&
-	    compare 14 thr=16 bs=512 bpt=1 && valid &&
-	    [[ $(differing) = 0+512,999936+1536,1999872+512 ]] &&
+	    compare 14 thr=16 bs=512 bpt=1 && valid && [[ $(differing) = 0+512,999936+1536,1999872+512 ]] &&
 	    says 'NOT the same: 2560 bytes in 3 ranges differ' || fail "$(differing)"
 }
 only plain asan
@@ -89,8 +87,7 @@ many()
 it "shows 16 ranges, and tells programs all" many
 all()
 {
-	"$blocks" make a 3M && "$blocks" make b 3M 7 && compare 14 && valid &&
-	    [[ $(differing) = 0+3145728 ]]
+	"$blocks" make a 3M && "$blocks" make b 3M 7 && compare 14 && valid && [[ $(differing) = 0+3145728 ]]
 }
 it "tells two different files as one range" all
 part()
@@ -160,15 +157,12 @@ it "has it in the plan" dry
 
 from_pipe()
 {
-	"$blocks" make a 3000001 && cp a b &&
-	    exits 0 "$pardd" of=b compare=1 thr="$1" < <(cat a) &&
+	"$blocks" make a 3000001 && cp a b && exits 0 "$pardd" of=b compare=1 thr="$1" < <(cat a) &&
 	    spoil b 2222222 && exits 14 "$pardd" of=b compare=1 thr="$1" json=json < <(cat a) &&
-	    [[ $(differing) = 2222080+512 ]] && valid &&
-	    cp a b && head -c 2000000 a >c &&
+	    [[ $(differing) = 2222080+512 ]] && valid && cp a b && head -c 2000000 a >c &&
 	    exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat c) && says 'b is longer' &&
 	    exits 14 "$pardd" of=c compare=1 thr="$1" < <(cat a) && says 'standard input is longer' &&
-	    head -c 2097152 a >c &&
-	    exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat c) && says 'b is longer' &&
+	    head -c 2097152 a >c && exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat c) && says 'b is longer' &&
 	    exits 14 "$pardd" of=c compare=1 thr="$1" < <(cat a) && says 'standard input is longer' &&
 	    exits 0 "$pardd" of=c compare=1 bs=512 count=4000 thr="$1" < <(cat a) &&
 	    exits 102 "$pardd" of=b compare=1 bs=512 count=5000 thr="$1" < <(cat c)
@@ -190,10 +184,8 @@ two_pipes()
 # One that ends before skip= is reached, or cannot be read where it is.
 pipe_fails()
 {
-	"$blocks" make a 3M && cp a b &&
-	    exits 102 "$pardd" of=b compare=1 bs=512 skip=9000 < <(cat a) &&
-	    says '^pardd: NOT complete: standard input ends before skip= or seek=$' &&
-	    mkfifo f && { cat a >f & } &&
+	"$blocks" make a 3M && cp a b && exits 102 "$pardd" of=b compare=1 bs=512 skip=9000 < <(cat a) &&
+	    says '^pardd: NOT complete: standard input ends before skip= or seek=$' && mkfifo f && { cat a >f & } &&
 	    exits 3 with_faults "on=$PWD/f op=read at=1048576+ fail=EIO" "$pardd" if=f of=b compare=1 coe=1 &&
 	    faulty read && says '^pardd: NOT complete: f: ' && wait
 }
@@ -216,10 +208,8 @@ large()
 {
 	truncate -s 1T a b && compare 0 && says '^1099511627776 bytes .* compared' &&
 	    spoil b 1099511627774 && compare 14 && [[ $(differing) = 1099511627264+512 ]] &&
-	    spoil a 549755813888 && compare 14 && valid &&
-	    [[ $(differing) = 549755813888+512,1099511627264+512 ]] &&
-	    spoil b 549755813888 && compare 14 skip=1 seek=1 bs=4096 thr=16 &&
-	    [[ $(differing) = 1099511627264+512 ]]
+	    spoil a 549755813888 && compare 14 && valid && [[ $(differing) = 549755813888+512,1099511627264+512 ]] &&
+	    spoil b 549755813888 && compare 14 skip=1 seek=1 bs=4096 thr=16 && [[ $(differing) = 1099511627264+512 ]]
 }
 it "compares 1 TiB of holes with one byte that differs at the end" large
 holes()
@@ -243,8 +233,7 @@ it "writes a map that a copy takes for its domain" domain
 no_map()
 {
 	"$blocks" make a 3M && cp a b && spoil b 5000 && compare 14 map=map && cp b old &&
-	    refused 'map was written by compare=1, .* it is for domain=$' if=a of=b map=map &&
-	    same b old
+	    refused 'map was written by compare=1, .* it is for domain=$' if=a of=b map=map && same b old
 }
 it "... and not for its map, by which what differs would be finished" no_map
 positions()
@@ -288,16 +277,14 @@ unreadable()
 	    faulty read && says "NOT complete: $1: reading at byte 2000384" &&
 	    exits 14 with_faults "on=$PWD/$1 op=read at=2000384+512 fail=EIO" \
 		"$pardd" if=a of=b compare=1 coe=1 json=json && valid && [[ $(differing) = 0+512 ]] &&
-	    has_lost && cp a b &&
-	    exits 100 with_faults "on=$PWD/$1 op=read at=2000384+512 fail=EIO" \
+	    has_lost && cp a b && exits 100 with_faults "on=$PWD/$1 op=read at=2000384+512 fail=EIO" \
 		"$pardd" if=a of=b compare=1 coe=1 json=json && has_lost &&
 	    exits 0 with_faults "on=$PWD/$1 op=read at=2000384+512 fail=EIO times=4" \
 		"$pardd" if=a of=b compare=1 retries=4
 }
 has_lost()
 {
-	jq -es 'last.unreadable == [{"offset": 2000384, "length": 512}]' json >/dev/null ||
-	    fail "$(tail -n 1 json)"
+	jq -es 'last.unreadable == [{"offset": 2000384, "length": 512}]' json >/dev/null || fail "$(tail -n 1 json)"
 }
 it "stops at a block of the source that cannot be read, or leaves it out" unreadable a
 it "stops at a block of the other end that cannot be read, or leaves it out" unreadable b

@@ -108,8 +108,7 @@ started()
 	rm -f faults drained
 	# shellcheck disable=SC2086
 	FAULTS=$rules FAULT_LOG=$PWD/faults ANSWERS=$answers\;${answered-} LD_PRELOAD=$preload \
-	    "$tools/ends" how "$pardd" "$source" $source_words "$target" $target_words "$@" \
-	    <&5 >&6 2>err
+	    "$tools/ends" how "$pardd" "$source" $source_words "$target" $target_words "$@" <&5 >&6 2>err
 	exec 5<&- 6>&-
 	[[ $how_out != stream ]] || until_true 20 test -e drained
 }
@@ -170,8 +169,7 @@ source_bad_kept()
 	local size
 	"$blocks" make src 1M && from "$1" && plain_target && bad && size=$(block) &&
 	    copies 100 engine=threads coe=1 bpt=16 && says 'NOT complete: 1 unreadable block' && size_is dst 1048576 &&
-	    holds dst 0 0 $((51200 / size * size)) &&
-	    holds dst $((51200 / size * size + (size > 1 ? size : 512))) \
+	    holds dst 0 0 $((51200 / size * size)) && holds dst $((51200 / size * size + (size > 1 ? size : 512))) \
 	    $((51200 / size * size + (size > 1 ? size : 512))) 900000
 }
 # can_be KIND SENTENCE: its cases can be run; or they are skipped
@@ -224,8 +222,7 @@ target_tail()
 	copies 0 bs=65536 && complete && holds dst 0 0 100100 || return
 	[[ $how_out = stream ]] && { size_is dst 100100; return; }
 	cmp -n $(((100100 + size - 1) / size * size - 100100)) dst /dev/zero 100100 0 &&
-	    holds dst $(((100100 + size - 1) / size * size)) \
-	    $(((100100 + size - 1) / size * size)) 900000 9
+	    holds dst $(((100100 + size - 1) / size * size)) $(((100100 + size - 1) / size * size)) 900000 9
 }
 target_zeros()
 {

@@ -28,8 +28,7 @@ for bpt in 1 3 128 4096 1000000; do
 	it "moves $bpt blocks at a time" copies 1500001 bs=512 "bpt=$bpt"
 done
 for flag in iflag=direct oflag=direct 'iflag=direct oflag=direct' \
-    'iflag=cached oflag=cached' 'iflag=nocache oflag=nocache' \
-    iflag=fullblock oflag=dsync oflag=sync iflag=noatime; do
+    'iflag=cached oflag=cached' 'iflag=nocache oflag=nocache' iflag=fullblock oflag=dsync oflag=sync iflag=noatime; do
 	# shellcheck disable=SC2086
 	it "copies with $flag" copies 1500001 bs=512 bpt=64 $flag
 done
@@ -73,34 +72,26 @@ it "says that the source was written to meanwhile" moving
 # a part: from block 3 to block 5, 7 blocks of 1000
 part()
 {
-	"$blocks" make src 20000 &&
-	    exits 0 "$pardd" if=src of=dst bs=1000 "$@" &&
-	    complete && size_is dst 12000 && "$blocks" zero dst 0 5000 &&
-	    holds dst 5000 3000 7000
+	"$blocks" make src 20000 && exits 0 "$pardd" if=src of=dst bs=1000 "$@" &&
+	    complete && size_is dst 12000 && "$blocks" zero dst 0 5000 && holds dst 5000 3000 7000
 }
 it "skips, seeks and counts in blocks" part skip=3 seek=5 count=7
 it "knows iseek= and oseek=" part iseek=3 oseek=5 count=7
-it "counts in bytes where told" \
-    part skip=3000 seek=5000 count=7000 iflag=skip_bytes,count_bytes oflag=seek_bytes
-it "counts in bytes, one flag at a time" \
-    part skip=3 seek=5 count=7000 iflag=count_bytes
+it "counts in bytes where told" part skip=3000 seek=5000 count=7000 iflag=skip_bytes,count_bytes oflag=seek_bytes
+it "counts in bytes, one flag at a time" part skip=3 seek=5 count=7000 iflag=count_bytes
 
 odd_bytes()
 {
-	"$blocks" make src 20001 &&
-	    exits 0 "$pardd" if=src of=dst bs=512 skip=777 seek=333 count=10007 \
-	    iflag=skip_bytes,count_bytes oflag=seek_bytes "$@" &&
-	    size_is dst 10340 && holds dst 333 777 10007 &&
+	"$blocks" make src 20001 && exits 0 "$pardd" if=src of=dst bs=512 skip=777 seek=333 count=10007 \
+	    iflag=skip_bytes,count_bytes oflag=seek_bytes "$@" && size_is dst 10340 && holds dst 333 777 10007 &&
 	    "$blocks" zero dst 0 333
 }
 it "copies any bytes of a file" odd_bytes
-it "copies any bytes of a file past the page cache" \
-    odd_bytes iflag=direct oflag=direct
+it "copies any bytes of a file past the page cache" odd_bytes iflag=direct oflag=direct
 
 to_the_end()
 {
-	"$blocks" make src 20001 &&
-	    exits 0 "$pardd" if=src of=dst bs=1000 skip=13 "$@" &&
+	"$blocks" make src 20001 && exits 0 "$pardd" if=src of=dst bs=1000 skip=13 "$@" &&
 	    size_is dst 7001 && holds dst 0 13000 7001
 }
 it "goes to the end of the source without count=" to_the_end
@@ -108,8 +99,7 @@ it "takes count=-1 for no count" to_the_end count=-1
 
 nothing()
 {
-	"$blocks" make src 2000 && "$blocks" make dst 3000 9 &&
-	    exits 0 "$pardd" if=src of=dst count=0 && complete &&
+	"$blocks" make src 2000 && "$blocks" make dst 3000 9 && exits 0 "$pardd" if=src of=dst count=0 && complete &&
 	    size_is dst 3000 && holds dst 0 0 3000 9
 }
 it "copies nothing with count=0" nothing
@@ -118,8 +108,7 @@ it "copies nothing with count=0" nothing
 
 kept()
 {
-	"$blocks" make src 1000 && "$blocks" make dst 5000 9 &&
-	    exits 0 "$pardd" if=src of=dst bs=100 seek=20 "$@"
+	"$blocks" make src 1000 && "$blocks" make dst 5000 9 && exits 0 "$pardd" if=src of=dst bs=100 seek=20 "$@"
 }
 it "leaves the rest of a target alone" eval \
     'kept && size_is dst 5000 && holds dst 0 0 2000 9 && holds dst 2000 0 1000 && holds dst 3000 3000 2000 9'
@@ -129,8 +118,7 @@ it "cuts the target behind the copy with oflag=trunc" eval \
 not_cut()
 {
 	"$blocks" make src 1000 && "$blocks" make dst 5000 9 &&
-	    refused . if=src of=dst bs=100 oflag=trunc "$@" && size_is dst 5000 &&
-	    holds dst 0 0 5000 9
+	    refused . if=src of=dst bs=100 oflag=trunc "$@" && size_is dst 5000 && holds dst 0 0 5000 9
 }
 it "does not cut the target of a copy that it refuses" not_cut skip=11
 it "does not cut the target when count= is refused" not_cut count=11
@@ -168,15 +156,13 @@ it "pads the last block with zeros on conv=sync" eval \
 
 exists()
 {
-	"$blocks" make src 10 && "$blocks" make dst 10 9 &&
-	    exits 67 "$pardd" if=src of=dst "$1" && holds dst 0 0 10 9
+	"$blocks" make src 10 && "$blocks" make dst 10 9 && exits 67 "$pardd" if=src of=dst "$1" && holds dst 0 0 10 9
 }
 it "does not touch an existing file with conv=excl" exists conv=excl
 it "does not touch an existing file with oflag=excl" exists oflag=excl
 missing()
 {
-	"$blocks" make src 10 &&
-	    exits 52 "$pardd" if=src of=dst "$1" && [[ ! -e dst ]]
+	"$blocks" make src 10 && exits 52 "$pardd" if=src of=dst "$1" && [[ ! -e dst ]]
 }
 it "creates nothing with conv=nocreat" missing conv=nocreat
 it "creates nothing with oflag=nocreat" missing oflag=nocreat
@@ -204,8 +190,7 @@ old_end_told()
 	    grep -q '^note=dst is longer than the copy, and .* from byte 100000 ' out
 }
 it "says that the end of an old file is left" old_end_told
-it "does not say so where that was asked for" eval \
-    'old_end conv=notrunc && does_not_say oflag=trunc'
+it "does not say so where that was asked for" eval 'old_end conv=notrunc && does_not_say oflag=trunc'
 it "does not say so of a part that is put into a file" eval \
     'old_end iflag=count_bytes count=100000 && does_not_say oflag=trunc'
 it "says so after a copy from a pipe" eval \
@@ -245,8 +230,7 @@ locked()
 }
 if command -v flock >/dev/null; then
 	it "does not write to a file that is locked, with oflag=flock" locked
-	it "... nor appends to it" eval \
-	    '"$blocks" make src 1000 && "$blocks" make dst 1000 9 &&
+	it "... nor appends to it" eval '"$blocks" make src 1000 && "$blocks" make dst 1000 9 &&
 	    exits 61 flock dst "$pardd" if=src of=dst oflag=append,flock && holds dst 0 0 1000 9 && size_is dst 1000'
 else
 	skip "no flock(1)" "does not write to a file that is locked, with oflag=flock"
@@ -254,25 +238,20 @@ fi
 asked()
 {
 	export FAULT_LOG_ALL=1
-	truncate -s 64M src &&
-	    exits 0 with_faults "on=src op=read" "$pardd" if=src of=. engine=threads "${@:2}" &&
+	truncate -s 64M src && exits 0 with_faults "on=src op=read" "$pardd" if=src of=. engine=threads "${@:2}" &&
 	    faulty read 64 || return
 	! grep -v "^read [0-9]* $1 $1 " faults | head -n 3 | grep .
 }
 it "reads as much at a time as bpt= says" asked 4096 bs=512 bpt=8
 it "reads 1 MiB at a time where nothing is said" asked 1048576
-it "reads around the page cache with iflag=direct" eval \
-    'asked 1048576 iflag=direct && ! grep -v direct faults'
-it "reads through the page cache with iflag=cached" eval \
-    'asked 1048576 iflag=cached && ! grep -v cached faults'
+it "reads around the page cache with iflag=direct" eval 'asked 1048576 iflag=direct && ! grep -v direct faults'
+it "reads through the page cache with iflag=cached" eval 'asked 1048576 iflag=cached && ! grep -v cached faults'
 
 traceless()
 {
-	"$blocks" make src 16000001 && sync src &&
-	    dd if=src iflag=nocache count=0 status=none || return
+	"$blocks" make src 16000001 && sync src && dd if=src iflag=nocache count=0 status=none || return
 	[[ $("$blocks" incore src) = 0 ]] || fail "the source is cached before" || return
-	exits 0 with_faults "on=src op=read $1;on=dst op=write $1" \
-	    "$pardd" if=src of=dst thr="${2:-4}" || return
+	exits 0 with_faults "on=src op=read $1;on=dst op=write $1" "$pardd" if=src of=dst thr="${2:-4}" || return
 	local n=("$("$blocks" incore src)" "$("$blocks" incore dst)")
 	[[ ${n[*]} = "0 0" ]] || fail "pages left: ${n[*]}"
 }
@@ -354,8 +333,7 @@ spares()
 in_little()
 {
 	"$blocks" make src 128M && cgroup 16 && undo rmdir "$group" || return
-	(in_group exits 0 "$pardd" if=src of=dst iflag=direct oflag=direct "$@") && complete &&
-	    same src dst
+	(in_group exits 0 "$pardd" if=src of=dst iflag=direct oflag=direct "$@") && complete && same src dst
 }
 if [[ $VARIANT != plain ]]; then
 	:
@@ -384,8 +362,7 @@ append_traceless()
 if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
 	it "leaves nothing of two files in the page cache" traceless ''
 	it "leaves nothing there with 16 workers" traceless '' 16
-	it "leaves nothing there where the kernel does not know RWF_DONTCACHE" \
-	    traceless old
+	it "leaves nothing there where the kernel does not know RWF_DONTCACHE" traceless old
 	it "leaves alone what others had cached of the source" neighbourly
 	it "leaves alone what others have cached of a target that gets nothing" nothing if=/dev/zero count=0
 	it "... from /dev/null" nothing if=/dev/null
@@ -398,20 +375,17 @@ fi
 
 past()
 {
-	"$blocks" make src 10240 && "$blocks" make dst 100 9 &&
-	    refused "$1" if=src of=dst bs=512 "${@:2}" &&
+	"$blocks" make src 10240 && "$blocks" make dst 100 9 && refused "$1" if=src of=dst bs=512 "${@:2}" &&
 	    size_is dst 100 && holds dst 0 0 100 9
 }
 it "refuses to skip past the end" past '(skip|end)' skip=21
 it "refuses to count past the end" past '(count|end)' count=21
-it "refuses skip and count that together are past the end" \
-    past '(count|skip|end)' skip=10 count=11
+it "refuses skip and count that together are past the end" past '(count|skip|end)' skip=10 count=11
 it "takes what reaches exactly to the end" copies 10240 bs=512 count=20
 huge_skip()
 {
 	"$blocks" make src 512 && run "$pardd" if=src of=dst bs=512 skip="$1"
-	[[ $status = 1 || $status = 101 ]] && [[ ! -e dst ]] &&
-	    [[ $(wc -l <err) = 1 ]]
+	[[ $status = 1 || $status = 101 ]] && [[ ! -e dst ]] && [[ $(wc -l <err) = 1 ]]
 }
 it "refuses a skip whose bytes do not fit a number" huge_skip 0x7fffffffffffffff
 it "refuses a skip whose bytes wrap to a small number" huge_skip 0x80000000000001
@@ -438,21 +412,18 @@ no_memory()
 
 with_holes()
 {
-	truncate -s 8M src && "$blocks" make src 70000 0 1M &&
-	    "$blocks" make src 4096 0 5M
+	truncate -s 8M src && "$blocks" make src 70000 0 1M && "$blocks" make src 4096 0 5M
 }
 sparse()
 {
-	with_holes && exits 0 "$pardd" if=src of=dst "$@" &&
-	    size_is dst 8388608 && same src dst || return
+	with_holes && exits 0 "$pardd" if=src of=dst "$@" && size_is dst 8388608 && same src dst || return
 	(($(stat -c %b dst) < 2048)) || fail "$(stat -c %b dst) sectors are in use"
 }
 it "leaves holes with conv=sparse" sparse bs=4096 conv=sparse
 it "leaves holes with oflag=sparse" sparse bs=4096 oflag=sparse bpt=16 thr=16
 sparse_onto()
 {
-	with_holes && "$blocks" make dst 9M 9 &&
-	    exits 0 "$pardd" if=src of=dst bs=4096 conv=sparse || return
+	with_holes && "$blocks" make dst 9M 9 && exits 0 "$pardd" if=src of=dst bs=4096 conv=sparse || return
 	"$blocks" check dst 8M 8M 1M 9 && head -c 8M dst | cmp - src
 }
 it "leaves nothing of what was there where it leaves a hole" sparse_onto
@@ -520,8 +491,7 @@ many=$(heavy 250)
 [[ -z $LONG ]] || many=20000
 echo "# SEED=$seed, $many configurations"
 for i in $(few 1 2 3 4 5); do
-	it "is exact in $((many / 5)) random configurations ($i of 5)" \
-	    random_many $((seed + i)) $((many / 5))
+	it "is exact in $((many / 5)) random configurations ($i of 5)" random_many $((seed + i)) $((many / 5))
 done
 
 big=$((128 / weight))M
@@ -561,15 +531,13 @@ at=$(((1 << 44) - (1 << 20)))
 far_source()
 {
 	undo rm -f "$far"
-	"$blocks" make "$far" 1M 0 $at &&
-	    exits 0 "$pardd" if="$far" of=dst bs=512 skip=$((at / 512)) &&
+	"$blocks" make "$far" 1M 0 $at && exits 0 "$pardd" if="$far" of=dst bs=512 skip=$((at / 512)) &&
 	    size_is dst 1048576 && holds dst 0 $at 1M
 }
 far_target()
 {
 	undo rm -f "$far"
-	"$blocks" make src 1000001 &&
-	    exits 0 "$pardd" if=src of="$far" bs=512 bpt=8 seek=$((at / 512)) &&
+	"$blocks" make src 1000001 && exits 0 "$pardd" if=src of="$far" bs=512 bpt=8 seek=$((at / 512)) &&
 	    holds "$far" $at 0 1000001 && "$blocks" zero "$far" $((at - 4096)) 4096
 }
 if [[ -n $far ]]; then

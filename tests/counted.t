@@ -9,8 +9,7 @@ on_disk()
 {
 	truncate -s 64M src dst
 	printf '%s\n' 'size 67108864' 'rate 200e6' "${1//;/$'\n'}" >disk
-	DISK=disk SOURCE=src TARGET=dst FIGURES=figures READS=reads \
-	    LD_PRELOAD=$tools/counted.so "${@:2}" >out 2>err
+	DISK=disk SOURCE=src TARGET=dst FIGURES=figures READS=reads LD_PRELOAD=$tools/counted.so "${@:2}" >out 2>err
 }
 # came_to COLUMN VALUE: of the figures
 came_to()
@@ -43,8 +42,7 @@ jumps()
 it "counts a jump where a read does not follow the last" jumps
 slow()
 {
-	on_disk 'slow 0 1000448 1e6' dd if=src of=dst bs=2M count=1 conv=notrunc &&
-	    came_to 11 1.005932
+	on_disk 'slow 0 1000448 1e6' dd if=src of=dst bs=2M count=1 conv=notrunc && came_to 11 1.005932
 }
 it "counts more where the disk is slow" slow
 # sysfs ROTATES
@@ -63,8 +61,7 @@ safe_in()
 	local i bad=''
 	for i in 1 2 3 4 5 6 7 8; do bad+=";bad $((i * 7000000 / 512 * 512)) 512"; done
 	sysfs "$1" || return
-	SYSFS=$PWD/sys on_disk "servers $2;overhead 50;error 1000000$bad" \
-	    "$pardd" if=src of=dst map=map thr=4
+	SYSFS=$PWD/sys on_disk "servers $2;overhead 50;error 1000000$bad" "$pardd" if=src of=dst map=map thr=4
 	[[ $(cut -f 16 figures) = 0 && $(cut -f 4 figures) -le 8 ]] || fail "$(cat figures err)"
 	cut -f 3 figures
 }
@@ -86,8 +83,7 @@ as_quick()
 it "takes no read for stuck where errors are as quick as good reads" as_quick
 wrong()
 {
-	on_disk 'jump 0' dd if=src of=dst bs=1M seek=1 count=1 conv=notrunc &&
-	    came_to 16 2048 && came_to 15 131072
+	on_disk 'jump 0' dd if=src of=dst bs=1M seek=1 count=1 conv=notrunc && came_to 16 2048 && came_to 15 131072
 }
 it "knows a sector that is written to another place" wrong
 twice()
@@ -96,8 +92,7 @@ twice()
 	on_disk "$words" "$pardd" if=src of=dst map=map thr=16
 	mv reads before && rm map
 	on_disk "$words" "$pardd" if=src of=dst map=map thr=16
-	cmp before reads && came_to 15 0 && came_to 16 0 &&
-	    [[ $(wc -l <reads) -gt 64 ]]
+	cmp before reads && came_to 15 0 && came_to 16 0 && [[ $(wc -l <reads) -gt 64 ]]
 }
 it "comes to the same each time, with 16 workers" twice
 shapes()

@@ -3,8 +3,7 @@
 # damaged files.  Each file holds words of its own by which it is found on the disk.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
-needs 'command -v sfdisk' 'command -v debugfs' 'command -v jq' -- \
-    "no sfdisk, debugfs or jq"
+needs 'command -v sfdisk' 'command -v debugfs' 'command -v jq' -- "no sfdisk, debugfs or jq"
 
 only plain asan		# one thread looks, when all others have ended
 schema=$top/tests/tools/schema.jq
@@ -18,8 +17,7 @@ letters()
 # tree: makes the contents of a file system
 tree()
 {
-	mkdir -p tree/dir && letters alpha 200000 >'tree/dir/a file' &&
-	    letters beta 100000 >tree/beta
+	mkdir -p tree/dir && letters alpha 200000 >'tree/dir/a file' && letters beta 100000 >tree/beta
 }
 ext()
 {
@@ -51,8 +49,7 @@ disk()
 		n=$((n + $(stat -c %s "$f") / mib))
 	done
 	rm -f src
-	truncate -s $((n + 1))M src && printf '%s\n' 'label: gpt' "${rows[@]}" | sfdisk -q src ||
-	    return
+	truncate -s $((n + 1))M src && printf '%s\n' 'label: gpt' "${rows[@]}" | sfdisk -q src || return
 	n=0
 	for f; do
 		dd if="$f" of=src bs=1M seek="${starts[n++]}" conv=notrunc,sparse status=none
@@ -184,8 +181,7 @@ apart_others()
 	rm map dst fs && starts=() && xfs fs && disk fs && rescued 100 "$(at alpha 100)+512,$((60 * mib))+512" &&
 	    lost 512 0 512 clean && rm map dst && rescued 100 "$((mib + 512))+512" && lost 0 512 0 damaged
 }
-! command -v mkntfs ntfscp mkfs.xfs >/dev/null ||
-    it "... in NTFS and XFS, too" apart_others
+! command -v mkntfs ntfscp mkfs.xfs >/dev/null || it "... in NTFS and XFS, too" apart_others
 # hits 'LIST ALL': just these, and whether they are all
 hits()
 {
@@ -281,8 +277,7 @@ others()
 	local starts=()
 	"$1" fs && cp fs gs && disk gs fs && rescued 100 "$(at alpha 20)+512,$(at beta 4)+1024" &&
 	    is "1 false $1 1536 2" && names "$2" beta || return
-	rm -f map dst && cp fs src && rescued 100 "$(at beta 4)+1024" &&
-	    is "null false $1 1024 1" && names beta
+	rm -f map dst && cp fs src && rescued 100 "$(at beta 4)+1024" && is "null false $1 1024 1" && names beta
 }
 # Of a range of more than a thousand blocks, it asks for the first thousand.
 xfs_long()
@@ -306,8 +301,7 @@ else
 	{
 		local starts=() target
 		ext fs && cp fs gs && disk gs fs && truncate -s 20M medium && loop medium &&
-		    target=$dev && rescued 100 "$(at alpha 500)+512" && is '2 false ext4 512 1' &&
-		    names a_file
+		    target=$dev && rescued 100 "$(at alpha 500)+512" && is '2 false ext4 512 1' && names a_file
 	}
 	it "names the files hit, on a block device" on_disk
 fi
@@ -334,11 +328,9 @@ it "splits a range that lies in two partitions" across
 stale()
 {
 	local starts=()
-	ext fs && disk fs && cp src dst && rescued 100 "$1,$(at beta 4)+512" && is "$2" &&
-	    ! grep '^    ' err
+	ext fs && disk fs && cp src dst && rescued 100 "$1,$(at beta 4)+512" && is "$2" && ! grep '^    ' err
 }
-it "believes no file system whose beginning was not read" \
-    stale $((mib + 1024))+512 '1 false null 1024 2'
+it "believes no file system whose beginning was not read" stale $((mib + 1024))+512 '1 false null 1024 2'
 
 # An earlier file system has left a copy of its superblock, and all its files.
 replaced()
@@ -372,8 +364,7 @@ it "... where the first entries were lost" backup 1024+512 '512 1'
 large_sectors()
 {
 	truncate -s 8M src && loop src --sector-size 4096 &&
-	    printf 'label: gpt\nstart=512, size=512\n' | sfdisk -q "$dev" &&
-	    losetup --detach "$dev" &&
+	    printf 'label: gpt\nstart=512, size=512\n' | sfdisk -q "$dev" && losetup --detach "$dev" &&
 	    rescued 100 "$1$((3 * mib))+512" && is $'1 false null 512 1\nnull true null 4096 1' &&
 	    says 'of the backup'
 }
@@ -381,8 +372,7 @@ given can_loop "no loop devices" it "... where sectors are of 4096 bytes" large_
 guarded()
 {
 	lost_table 0+512, $'2 false ext4 512 1\nnull true null 512 1' && names a_file &&
-	    says 'its first block could not be read; the partitions are those of its GPT$' &&
-	    does_not_say backup
+	    says 'its first block could not be read; the partitions are those of its GPT$' && does_not_say backup
 }
 it "takes the partitions from the GPT where only the first block was lost" guarded
 unused()
@@ -453,8 +443,7 @@ first_part()
 	    rescued 100 "$((mib + 4000 * 512))+512,$bad+512" count=$((bad / 512 + 1)) &&
 	    is $'1 false ext4 512 1\n2 false null 512 1' || return
 	# only the gap before the partitions
-	rm map && cp src dst && rescued 100 "$((600 * 512))+512" count=700 &&
-	    is 'null true null 512 1'
+	rm map && cp src dst && rescued 100 "$((600 * 512))+512" count=700 && is 'null true null 512 1'
 }
 it "tells of the partitions in the first part of a disk" first_part
 elsewhere()
@@ -472,8 +461,7 @@ many()
 	rescued 100 "$(for n in {0..90}; do printf '%d+512,' $((first + n * 2048)); done |
 	    sed 's/,$//')" && is 'null false ext4 46592 91' && names a_file &&
 	    [[ $(jq -r 'select(.event == "result") | .damage[].left_out' json) = 27 ]] &&
-	    (($(grep -c 'unreadable: bytes' err) == 16)) &&
-	    says 'unreadable: 75 more ranges, see map'
+	    (($(grep -c 'unreadable: bytes' err) == 16)) && says 'unreadable: 75 more ranges, see map'
 }
 it "is brief where there is much to tell" many
 documented()

@@ -13,10 +13,8 @@ wordless()
 	shift 2
 	exits "$want" with_faults 'op=alloc from=1 fail=ENOMEM' "$pardd" "$@" && one_line "$regex"
 }
-it "says without memory what cannot be opened" \
-    wordless 52 'nothing: No such file or directory$' if=nothing of=dst
-it "says without memory what is wrong with an operand" \
-    wordless 1 "bs=x: 'x' is not a number$" if=src of=dst bs=x
+it "says without memory what cannot be opened" wordless 52 'nothing: No such file or directory$' if=nothing of=dst
+it "says without memory what is wrong with an operand" wordless 1 "bs=x: 'x' is not a number$" if=src of=dst bs=x
 name=$(printf 'x%.0s' {1..2000})
 it "says without memory what is wrong with a long name" \
     wordless 86 'x \[...\] : File name too long$' "if=$name" of=dst
@@ -48,8 +46,7 @@ honest()
 	if ((status == 0)); then
 		[[ $last = 'pardd: complete'* ]] && same src dst
 	else
-		((status < 104)) &&
-		    [[ $last = 'pardd: '* && $last != 'pardd: complete'* && $last != *Success ]]
+		((status < 104)) && [[ $last = 'pardd: '* && $last != 'pardd: complete'* && $last != *Success ]]
 	fi && return
 	fail "the ${1}th denied: status $status, $(<err)"
 }
@@ -99,8 +96,7 @@ copies()
 {
 	local made=$1
 	shift
-	in_memory && "$blocks" make src 150000 &&
-	    denied "$memory" "$made" honest "$pardd" if=src of=dst "$@"
+	in_memory && "$blocks" make src 150000 && denied "$memory" "$made" honest "$pardd" if=src of=dst "$@"
 }
 [[ $VARIANT != tsan ]] || exit 0		# is told all by the others
 it "copies right or says why not, whatever memory is denied" copies ''
@@ -173,8 +169,7 @@ if can_rbd; then
 	images()
 	{
 		in_memory && mkdir p && ceph && "$blocks" make src 150016 && cp src p/image && : >p/other &&
-		    truncate -s 150016 p/other &&
-		    denied "$own" '' from_image "$pardd" if=rbd:p/image of=rbd:p/other
+		    truncate -s 150016 p/other && denied "$own" '' from_image "$pardd" if=rbd:p/image of=rbd:p/other
 	}
 	it "copies so from one Ceph image to another" images
 fi
@@ -261,8 +256,7 @@ tells_whole_lines()
 	local all=(if=src of=dst json=json log=log manifest=list)
 	in_memory && "$blocks" make src 150000 && exits 0 "$pardd" "${all[@]}" &&
 	    { cat json log && head -n 1 list; } >wanted && step=3 &&
-	    denied "$memory" 'json log list' gathers "$pardd" "${all[@]}" &&
-	    no_new_keys
+	    denied "$memory" 'json log list' gathers "$pardd" "${all[@]}" && no_new_keys
 }
 profiles()
 {
@@ -273,8 +267,7 @@ tells_whole_objects()
 {
 	in_memory && "$blocks" make src 150000 &&
 	    exits 0 "$pardd" if=src of=dst profile=p.json && mv p.json wanted && step=11 &&
-	    denied "$memory" p.json profiles "$pardd" if=src of=dst profile=p.json &&
-	    no_new_keys
+	    denied "$memory" p.json profiles "$pardd" if=src of=dst profile=p.json && no_new_keys
 }
 if command -v jq >/dev/null; then
 	it "tells programs whole lines or none" tells_whole_lines

@@ -16,8 +16,7 @@ odd_tail()
 	    "$pardd" if=src of="$dev" map=map bs=512 thr="$1" && is - "$bad" &&
 	    "$maps" check map src disk old 0 0 1000001 &&
 	    exits 0 "$pardd" if=src of="$dev" map=map bs=512 retries=1 && is + 0+1000001 &&
-	    cmp -n 1000001 src disk && "$blocks" zero disk 1000001 447 &&
-	    cmp -i 1000448 disk old
+	    cmp -n 1000001 src disk && "$blocks" zero disk 1000001 447 && cmp -i 1000448 disk old
 }
 larger_blocks()
 {
@@ -54,8 +53,7 @@ lone_block()
 	bad=1049088+512
 	printf '0 ? 1\n0 3584 +\n' >map
 	truncate -s $size src disk && "$blocks" make one 4096 &&
-	    dd if=one of=src bs=4096 seek=1 conv=notrunc status=none &&
-	    loop disk --sector-size 4096 && target=$dev &&
+	    dd if=one of=src bs=4096 seek=1 conv=notrunc status=none && loop disk --sector-size 4096 && target=$dev &&
 	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
 	    "$pardd" if=src of="$target" map=map && same src disk
 }
@@ -75,8 +73,7 @@ real_disk()
 {
 	bad=$("$maps" random "$1" $size)
 	bad_disk $size "$bad" && "$blocks" make dst $size 9 && cp dst old && cp img src &&
-	    exits 100 "$pardd" if="$dev" of=dst map=map thr="$2" && is - "$bad" &&
-	    is '?*/' '' && honest || return
+	    exits 100 "$pardd" if="$dev" of=dst map=map thr="$2" && is - "$bad" && is '?*/' '' && honest || return
 	[[ -n $peer ]] || return 0
 	cp old theirs && ddrescue -q -d "$dev" theirs theirs.map &&
 	    is - "$bad" theirs.map && is + "$("$maps" list map +)" theirs.map && same dst theirs
@@ -84,12 +81,10 @@ real_disk()
 if can_lose; then
 	for seed in 3 4 5 ${LONG:+1 6 7 8 9}; do
 		thr=${thrs[seed % 3]}
-		it "finds the bad sectors of a block device (disk $seed, $thr workers)" \
-		    real_disk "$seed" "$thr"
+		it "finds the bad sectors of a block device (disk $seed, $thr workers)" real_disk "$seed" "$thr"
 	done
 else
-	skip "not root, no nbdkit, nbdfuse or loop devices" \
-	    "finds the bad sectors of a block device"
+	skip "not root, no nbdkit, nbdfuse or loop devices" "finds the bad sectors of a block device"
 fi
 
 # server OPTIONS...: nbdkit behind nbdfuse behind a loop device, in $dev; each
@@ -110,8 +105,7 @@ different()
 dies()
 {
 	local pid
-	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old &&
-	    server file img || return
+	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old && server file img || return
 	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 "$@" 2>err &
 	pid=$!
 	until_true 20 different && sleep 0.1
@@ -128,8 +122,7 @@ dies()
 stuck()
 {
 	local pid
-	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old &&
-	    server file img || return
+	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old && server file img || return
 	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 "$@" 2>err &
 	pid=$!
 	# the kernel knows the file for a second, even if its server does not answer
@@ -150,8 +143,7 @@ late()
 {
 	local pid
 	leaves_threads
-	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old &&
-	    server file img || return
+	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old && server file img || return
 	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 maxtime=2 2>err &
 	pid=$!
 	until_true 20 different && sleep 0.1 && kill -STOP "$(<kit.pid)" &&
@@ -170,8 +162,7 @@ if can_loop && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
 	done
 	it "leaves after maxtime= while they do" late
 else
-	skip "not root, no nbdkit, nbdfuse or loop devices" \
-	    "ends when a block device answers nothing any more"
+	skip "not root, no nbdkit, nbdfuse or loop devices" "ends when a block device answers nothing any more"
 fi
 
 # leaves RULE OPERANDS...: a disk goes after its first MiB, or by that rule, and
@@ -307,8 +298,7 @@ keeps_limits()
 	}
 	until_true 20 told rate=100000 ok && told ioprio=be:6 ok &
 	leaves "op=read at=131072+ fail=ENODEV" rate=4096 control=ctl profile=profile.json &&
-	    ended exit 0 && same src dst &&
-	    jq -e '.target.bytes == 2097152 and .seconds < 100 and
+	    ended exit 0 && same src dst && jq -e '.target.bytes == 2097152 and .seconds < 100 and
 		([.target.positions[].bytes] | add) == 2097152' profile.json
 }
 # A reader of json= that is behind when it goes reads on when it is back.

@@ -217,8 +217,7 @@ parses()
 	[[ $status != 1 && $status != 127 ]] || fail "$line: $(<err)"
 }
 while read -r line; do		# those that were not run
-	[[ $line != */dev/sd* || -n $loops ]] ||
-	    it "knows the operands of: $line" parses "$line"
+	[[ $line != */dev/sd* || -n $loops ]] || it "knows the operands of: $line" parses "$line"
 done < <(examples; readme_examples)
 
 # ------------------------------------------- what is shown elsewhere, row by row

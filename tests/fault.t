@@ -24,8 +24,7 @@ lose()
 for thr in $(few 1 4 16); do
 	for bpt in '' bpt=1 bpt=8 bpt=300; do
 		for mode in '' whole; do
-			it "loses exactly the bad blocks (thr=$thr $bpt $mode)" \
-			    lose "$mode" "thr=$thr" ${bpt:+"$bpt"}
+			it "loses exactly the bad blocks (thr=$thr $bpt $mode)" lose "$mode" "thr=$thr" ${bpt:+"$bpt"}
 		done
 	done
 done
@@ -41,8 +40,7 @@ done
 # dead ERRNO OPERANDS...: from the 20th read on, all reads fail
 dead()
 {
-	"$blocks" make src 8M &&
-	    exits 69 with_faults "on=src op=read from=20 fail=$1" timeout 60 \
+	"$blocks" make src 8M && exits 69 with_faults "on=src op=read from=20 fail=$1" timeout 60 \
 		"$pardd" if=src of=dst coe=1 bpt=128 "${@:2}" && faulty read &&
 	    says '^pardd: NOT complete: src: .*: no answer any longer, even for what could be read before' &&
 	    (($(grep -c ^read faults) < 300))
@@ -108,18 +106,15 @@ it "loses all that could never be read" nothing_read
 
 noerror()
 {
-	"$blocks" make src $bytes &&
-	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	"$blocks" make src $bytes && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
 		"$pardd" if=src of=dst conv=noerror && holds -z "$lost" dst 0 0 $bytes
 }
 it "goes on after bad blocks with conv=noerror alone" noerror
 noerror_sync()
 {
-	"$blocks" make src $bytes &&
-	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	"$blocks" make src $bytes && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
 		"$pardd" if=src of=dst bs=4096 conv=noerror,sync &&
-	    holds -z "$lost" dst 0 0 $bytes &&
-	    "$blocks" zero dst $bytes $((1003520 - bytes))
+	    holds -z "$lost" dst 0 0 $bytes && "$blocks" zero dst $bytes $((1003520 - bytes))
 }
 it "loses no more, and shifts nothing, with conv=noerror,sync" noerror_sync
 
@@ -128,8 +123,7 @@ report_once()
 	lose '' "thr=$1" bpt=8 || return
 	local at
 	for at in $((801 * 512)) $((1600 * 512)); do
-		[[ $(grep -c "\b$at\b" err) = 1 ]] ||
-		    fail "byte $at is not told of once: $(<err)" || return
+		[[ $(grep -c "\b$at\b" err) = 1 ]] || fail "byte $at is not told of once: $(<err)" || return
 	done
 }
 for thr in $(few 1 16); do
@@ -139,8 +133,7 @@ done
 # A whole block is lost, though only ten bytes of it are bad; the tail is short.
 lose_block()
 {
-	"$blocks" make src $bytes &&
-	    exits 100 with_faults "on=$PWD/src op=read at=410200+10 fail=EIO" \
+	"$blocks" make src $bytes && exits 100 with_faults "on=$PWD/src op=read at=410200+10 fail=EIO" \
 		"$pardd" if=src of=dst bs=512 coe=1 "$@" && faulty read &&
 	    size_is dst $bytes && holds -z 410112+512 dst 0 0 $bytes
 }
@@ -148,15 +141,13 @@ it "loses one block for ten bad bytes" lose_block
 it "loses one block of 512 though bs= is larger" lose_block bs=512 bpt=300
 lose_with_bs()
 {
-	"$blocks" make src $bytes &&
-	    exits 100 with_faults "on=$PWD/src op=read at=410200+10 fail=EIO" \
+	"$blocks" make src $bytes && exits 100 with_faults "on=$PWD/src op=read at=410200+10 fail=EIO" \
 		"$pardd" if=src of=dst bs=64k coe=1 && holds -z 410112+512 dst 0 0 $bytes
 }
 it "loses no more with bs=64k" lose_with_bs
 lose_tail()
 {
-	"$blocks" make src $bytes &&
-	    exits 100 with_faults "on=$PWD/src op=read at=999936+ fail=EIO" \
+	"$blocks" make src $bytes && exits 100 with_faults "on=$PWD/src op=read at=999936+ fail=EIO" \
 		"$pardd" if=src of=dst bs=512 coe=1 thr="$1" && size_is dst $bytes &&
 	    holds -z 999936+65 dst 0 0 $bytes
 }
@@ -164,27 +155,23 @@ it "loses an odd tail and nothing else" lose_tail 1
 it "loses an odd tail and nothing else, with 16 workers" lose_tail 16
 lose_all()
 {
-	"$blocks" make src 100000 &&
-	    exits 100 with_faults "on=$PWD/src op=read at=0+ fail=EIO" \
+	"$blocks" make src 100000 && exits 100 with_faults "on=$PWD/src op=read at=0+ fail=EIO" \
 		"$pardd" if=src of=dst bs=512 coe=1 thr=4 && size_is dst 100000 &&
 	    "$blocks" zero dst 0 100000 && says '196 unreadable blocks in 1 range'
 }
 it "makes zeros of a source that cannot be read at all" lose_all
 lose_shifted()
 {
-	"$blocks" make src $bytes &&
-	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	"$blocks" make src $bytes && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
 		"$pardd" if=src of=dst bs=512 skip=700 seek=9 count=1000 coe=1 bpt=7 &&
-	    size_is dst 516608 && "$blocks" zero dst 0 4608 &&
-	    holds -z "$lost" dst 4608 358400 512000
+	    size_is dst 516608 && "$blocks" zero dst 0 4608 && holds -z "$lost" dst 4608 358400 512000
 }
 it "puts the zeros in their place with skip= and seek=" lose_shifted
 lose_into_pipe()
 {
 	"$blocks" make src $bytes
 	with_faults "on=$PWD/src op=read at=$bad fail=EIO sleep=5" \
-	    "$pardd" if=src of=- bs=512 bpt=8 coe=1 thr="$1" 2>err |
-	    "$blocks" check -z "$lost" - 0 0 $bytes
+	    "$pardd" if=src of=- bs=512 bpt=8 coe=1 thr="$1" 2>err | "$blocks" check -z "$lost" - 0 0 $bytes
 	local both=("${PIPESTATUS[@]}")
 	[[ ${both[*]} = "100 0" ]] || fail "status ${both[*]}: $(<err)"
 }
@@ -205,8 +192,7 @@ stops()
 {
 	local mode=$1
 	shift
-	"$blocks" make src $bytes &&
-	    exits 3 with_faults "on=$PWD/src op=read at=$bad $mode" \
+	"$blocks" make src $bytes && exits 3 with_faults "on=$PWD/src op=read at=$bad $mode" \
 		"$pardd" if=src of=dst bs=512 "$@" && faulty read &&
 	    does_not_say 'pardd: complete' && holds dst 0 0 $((801 * 512)) &&
 	    says '^801\+0 records in$' && says '^801\+0 records out$' && says 'complete: src: block 801: ' &&
@@ -216,8 +202,7 @@ for thr in $(few 1 4 16); do
 	for bpt in '' bpt=1 bpt=8 bpt=300; do
 		it "stops at a bad block, with all before it in place (thr=$thr $bpt)" \
 		    stops fail=EIO "thr=$thr" ${bpt:+"$bpt"}
-		it "... when the whole request fails (thr=$thr $bpt)" \
-		    stops 'fail=EIO whole' "thr=$thr" ${bpt:+"$bpt"}
+		it "... when the whole request fails (thr=$thr $bpt)" stops 'fail=EIO whole' "thr=$thr" ${bpt:+"$bpt"}
 	done
 done
 # As users of dd do: the count of records out says where to go on.
@@ -255,8 +240,7 @@ it "stops at a bad block while others await their turn" stops_waiting
 # A source that has gone away is not a bad block.
 broken()
 {
-	"$blocks" make src $bytes &&
-	    exits "$1" with_faults "on=$PWD/src op=read at=409600+ fail=$2" \
+	"$blocks" make src $bytes && exits "$1" with_faults "on=$PWD/src op=read at=409600+ fail=$2" \
 		"$pardd" if=src of=dst bs=512 bpt=8 thr=4 && does_not_say 'pardd: complete'
 }
 it "stops with 69 when the source is gone (ENODEV)" broken 69 ENODEV
@@ -265,8 +249,7 @@ broken_pipe_in()
 {
 	mkfifo p
 	"$blocks" drip $bytes >p &
-	run with_faults "on=$PWD/p op=read at=409600+ fail=EIO" \
-	    "$pardd" if=p of=dst bs=512 bpt=8 thr=4
+	run with_faults "on=$PWD/p op=read at=409600+ fail=EIO" "$pardd" if=p of=dst bs=512 bpt=8 thr=4
 	kill $! 2>/dev/null
 	[[ $status = 3 || $status = 55 ]] || fail "status $status: $(<err)" || return
 	holds dst 0 0 "$(stat -c %s dst)" && (($(stat -c %s dst) >= 400000))
@@ -277,8 +260,7 @@ it "stops when a pipe cannot be read" broken_pipe_in
 
 retried()
 {
-	"$blocks" make src $bytes &&
-	    exits "$1" with_faults "on=$PWD/src op=read at=$bad fail=EIO times=$2" \
+	"$blocks" make src $bytes && exits "$1" with_faults "on=$PWD/src op=read at=$bad fail=EIO times=$2" \
 		"$pardd" if=src of=dst bs=512 bpt=1 "${@:3}" && faulty read "$2"
 }
 retries()
@@ -298,8 +280,7 @@ gives_up()
 {
 	local none
 	"$blocks" make src $bytes && tries 0 && none=$tried && tries 3 || return
-	((none >= 1 && none <= 2 && tried == none + 3)) ||
-	    fail "$none reads without retries, $tried with 3"
+	((none >= 1 && none <= 2 && tried == none + 3)) || fail "$none reads without retries, $tried with 3"
 }
 it "gives up after the retries it was allowed" gives_up
 # 8192 blocks in one piece: behind the bad one, it soon reads many at once again.
@@ -316,8 +297,7 @@ it "reads in large parts around a bad block" few_reads
 only all
 once()
 {
-	"$blocks" make src $bytes &&
-	    run with_faults "on=$PWD/src op=read at=$bad fail=EIO times=1 $1" \
+	"$blocks" make src $bytes && run with_faults "on=$PWD/src op=read at=$bad fail=EIO times=1 $1" \
 		"$pardd" if=src of=dst bs=512 bpt=64 coe=1 thr="$2"
 	faulty read || return
 	case $status in
@@ -360,8 +340,7 @@ sweep()
 step=$((256 * weight))
 [[ -z $LONG ]] || step=1
 for thr in $(few 1 4 16); do
-	it "is right wherever the bad block lies (every ${step}th, $thr workers)" \
-	    sweep $step "$thr"
+	it "is right wherever the bad block lies (every ${step}th, $thr workers)" sweep $step "$thr"
 done
 
 # ------------------------------------------------------------ write errors
@@ -370,24 +349,20 @@ writes()
 {
 	local want=$1 rule=$2 right=$3
 	shift 3
-	"$blocks" make src $bytes &&
-	    exits "$want" with_faults "on=$PWD/dst op=write $rule" \
+	"$blocks" make src $bytes && exits "$want" with_faults "on=$PWD/dst op=write $rule" \
 		"$pardd" if=src of=dst bs=512 "$@" && faulty write &&
 	    does_not_say 'pardd: complete' && holds dst 0 0 "$right"
 }
 for thr in $(few 1 4 16); do
-	it "stops with 55 at a write error ($thr workers)" \
-	    writes 55 'at=409600+512 fail=EIO' 409600 bpt=8 thr="$thr"
+	it "stops with 55 at a write error ($thr workers)" writes 55 'at=409600+512 fail=EIO' 409600 bpt=8 thr="$thr"
 	it "stops with 78 at the byte at which the target is full ($thr workers)" \
 	    writes 78 'at=409700+ fail=ENOSPC' 409700 bpt=8 thr="$thr"
 	it "stops with 78 when only the last byte has no room ($thr workers)" \
 	    writes 78 "at=$((bytes - 1))+ fail=ENOSPC" $((bytes - 1)) thr="$thr"
 done
 it "stops with 55 at the first write" writes 55 'at=0+ fail=EIO' 0 thr=4
-it "stops with 55 when the failing write is slow" \
-    writes 55 'at=4096+512 fail=EIO sleep=300' 4096 bpt=1 thr=16
-it "does not go on after a write error with coe=1" \
-    writes 55 'at=409600+512 fail=EIO' 409600 bpt=8 coe=1
+it "stops with 55 when the failing write is slow" writes 55 'at=4096+512 fail=EIO sleep=300' 4096 bpt=1 thr=16
+it "does not go on after a write error with coe=1" writes 55 'at=409600+512 fail=EIO' 409600 bpt=8 coe=1
 write_retried()
 {
 	"$blocks" make src $bytes &&
@@ -400,14 +375,12 @@ it "writes on when a whole request is retried" write_retried whole
 it "does not repeat a write that failed in the page cache" \
     writes 55 'at=409600+512 fail=EIO times=1' 409600 bpt=8 retries=5
 it "stops with the status of the errno (EROFS)" writes 80 'at=4096+ fail=EROFS' 4096
-it "stops with 15 for an errno that has no status of its own (EDQUOT)" \
-    writes 15 'at=4096+ fail=EDQUOT' 4096
+it "stops with 15 for an errno that has no status of its own (EDQUOT)" writes 15 'at=4096+ fail=EDQUOT' 4096
 for op in flush close; do
 	for err in EIO ENOSPC; do
 		not_flushed()
 		{
-			"$blocks" make src $bytes &&
-			    exits 103 with_faults "on=$PWD/dst op=$op fail=$err" \
+			"$blocks" make src $bytes && exits 103 with_faults "on=$PWD/dst op=$op fail=$err" \
 				"$pardd" if=src of=dst "$@" &&
 			    faulty '\(fdatasync\|fsync\|close\)' &&
 			    does_not_say 'pardd: complete' && holds dst 0 0 $bytes
@@ -417,15 +390,13 @@ for op in flush close; do
 done
 not_flushed_block()
 {
-	"$blocks" make src $bytes &&
-	    exits 103 with_faults "on=$PWD/dst op=close fail=EIO" "$pardd" \
+	"$blocks" make src $bytes && exits 103 with_faults "on=$PWD/dst op=close fail=EIO" "$pardd" \
 		if=src of=dst sync=0 && faulty close && does_not_say 'pardd: complete'
 }
 it "does not ignore close with sync=0" not_flushed_block
 not_asked()
 {
-	"$blocks" make src $bytes &&
-	    exits 0 with_faults "on=$PWD/dst op=flush fail=EIO" "$pardd" \
+	"$blocks" make src $bytes && exits 0 with_faults "on=$PWD/dst op=flush fail=EIO" "$pardd" \
 		if=src of=dst sync=0 || return
 	[[ ! -s faults && $(tail -n 1 err) = "pardd: complete, not flushed"* ]]
 }
@@ -433,16 +404,13 @@ it "does not flush with sync=0, and says so" not_asked
 flushes()
 {
 	export FAULT_LOG_ALL=1
-	"$blocks" make src $bytes &&
-	    exits 0 with_faults "on=$PWD/dst op=flush" "$pardd" if=src of=dst &&
-	    faulty '\(fdatasync\|fsync\)' &&
-	    [[ $(tail -n 1 err) = "pardd: complete, flushed"* ]]
+	"$blocks" make src $bytes && exits 0 with_faults "on=$PWD/dst op=flush" "$pardd" if=src of=dst &&
+	    faulty '\(fdatasync\|fsync\)' && [[ $(tail -n 1 err) = "pardd: complete, flushed"* ]]
 }
 it "flushes, and says so" flushes
 write_back()
 {
-	"$blocks" make src 8M &&
-	    run with_faults "on=$PWD/dst op=range fail=EIO;on=$PWD/dst op=write old" \
+	"$blocks" make src 8M && run with_faults "on=$PWD/dst op=range fail=EIO;on=$PWD/dst op=write old" \
 		"$pardd" if=src of=dst
 	faulty sync_file_range || return
 	[[ $status = 55 || $status = 103 ]] || fail "status $status: $(<err)"
@@ -465,8 +433,7 @@ write_back_once()
 it "does not ignore an error of early write-back that comes once" write_back_once
 old_kernel()
 {
-	"$blocks" make src 8000001 &&
-	    exits 0 with_faults "on=$PWD/src op=read old;on=$PWD/dst op=write,range old" \
+	"$blocks" make src 8000001 && exits 0 with_faults "on=$PWD/src op=read old;on=$PWD/dst op=write,range old" \
 		"$pardd" if=src of=dst bpt=128 "$@" && complete && faulty write &&
 	    holds dst 0 0 8000001
 }
@@ -485,8 +452,7 @@ pipe_out()
 	"$blocks" make src $bytes && mkfifo p || return
 	cat p >dst &
 	exits 55 with_faults "on=$PWD/p op=write at=409600+ fail=EIO $1" \
-	    "$pardd" if=src of=p bs=512 bpt=8 thr=16 && wait $! &&
-	    size_is dst 409600 && holds dst 0 0 409600
+	    "$pardd" if=src of=p bs=512 bpt=8 thr=16 && wait $! && size_is dst 409600 && holds dst 0 0 409600
 }
 it "stops with 55 when a pipe cannot be written" pipe_out ''
 it "... and writes nothing after that, even if it could" pipe_out times=1
@@ -523,18 +489,13 @@ for thr in $(few 1 4 16); do
 		    read bpt=8 thr="$thr" iflag=direct oflag=direct
 	done
 	it "is not disturbed by EINTR ($thr workers)" \
-	    unseen "$src fail=EINTR every=2 SEED;$dst fail=EINTR every=2 SEED" \
-	    read bpt=8 thr="$thr"
+	    unseen "$src fail=EINTR every=2 SEED;$dst fail=EINTR every=2 SEED" read bpt=8 thr="$thr"
 	it "is not disturbed by EAGAIN ($thr workers)" \
-	    unseen "$src fail=EAGAIN every=3 SEED;$dst fail=EAGAIN every=3 SEED" \
-	    read bpt=8 thr="$thr"
+	    unseen "$src fail=EAGAIN every=3 SEED;$dst fail=EAGAIN every=3 SEED" read bpt=8 thr="$thr"
 done
-it "flushes again after EINTR" unseen \
-    'on=dst op=flush fail=EINTR times=3' '\(fdatasync\|fsync\)'
-it "flushes the directory again after EINTR" unseen \
-    'on=. op=flush fail=EINTR times=3' '\(fdatasync\|fsync\)'
-it "copes with reads that overtake each other" \
-    unseen "$src sleep=3 every=4 SEED fail=EINTR" read bpt=8 thr=16
+it "flushes again after EINTR" unseen 'on=dst op=flush fail=EINTR times=3' '\(fdatasync\|fsync\)'
+it "flushes the directory again after EINTR" unseen 'on=. op=flush fail=EINTR times=3' '\(fdatasync\|fsync\)'
+it "copes with reads that overtake each other" unseen "$src sleep=3 every=4 SEED fail=EINTR" read bpt=8 thr=16
 
 unseen_pipe()
 {
@@ -574,8 +535,7 @@ it "is not disturbed by EAGAIN on pipes" unseen_pipe "fail=EAGAIN every=3"
 # Fewer workers, or none and a message: either is right.
 threads()
 {
-	"$blocks" make src $bytes &&
-	    run with_faults "op=thread nth=$1 fail=EAGAIN" "$pardd" if=src of=dst \
+	"$blocks" make src $bytes && run with_faults "op=thread nth=$1 fail=EAGAIN" "$pardd" if=src of=dst \
 		bs=512 bpt=8 thr=4 "${@:2}"
 	faulty pthread_create || return
 	if [[ $status = 0 ]]; then
@@ -600,16 +560,14 @@ it "has fewer workers where there are no threads for all, or for their targets" 
 threads_pipe()
 {
 	"$blocks" make src $bytes
-	with_faults "op=thread nth=3 fail=EAGAIN" "$pardd" if=src of=- bs=512 \
-	    bpt=8 thr=4 2>err | cat >dst
+	with_faults "op=thread nth=3 fail=EAGAIN" "$pardd" if=src of=- bs=512 bpt=8 thr=4 2>err | cat >dst
 	status=${PIPESTATUS[0]}
 	[[ $status != 0 ]] || { complete && holds dst 0 0 $bytes; }
 }
 it "does not hang at a pipe when worker 3 cannot be made" threads_pipe
 no_thread()
 {
-	"$blocks" make src $bytes &&
-	    run with_faults "op=thread fail=EAGAIN" "$pardd" if=src of=dst
+	"$blocks" make src $bytes && run with_faults "op=thread fail=EAGAIN" "$pardd" if=src of=dst
 	[[ $status != 0 && -s err ]] && does_not_say 'pardd: complete'
 }
 it "says so when no worker can be made" no_thread

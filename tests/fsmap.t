@@ -41,10 +41,8 @@ second_opinion()
 	[[ $kind != fat* ]] || kind=vfat
 	[[ $kind != ext* ]] || kind=extfs
 	(($2 > 0)) && command -v "partclone.$kind" >/dev/null || return 0
-	"partclone.$kind" -D -s img -o theirs -L said >partclone 2>&1 ||
-	    { cat partclone; return 1; }
-	"$tools/maps" list theirs + | tr , '\n' | tr + ' ' |
-	    awk -v most="$2" -v used="$used" '
+	"partclone.$kind" -D -s img -o theirs -L said >partclone 2>&1 || { cat partclone; return 1; }
+	"$tools/maps" list theirs + | tr , '\n' | tr + ' ' | awk -v most="$2" -v used="$used" '
 	BEGIN { n = i = 0 }
 	NR == FNR { if ($3 == "free") { at[n] = $1; end[n++] = $1 + $2 } next }
 	{
@@ -76,8 +74,7 @@ keeps()
 	digests >before && leave_fs "$kind" || return
 	[[ -s before ]] || fail "no files" || return
 	map img && is clean || return
-	((free > used && free + used == $(stat -c %s img))) ||
-	    fail "$(head -n 3 map)" || return
+	((free > used && free + used == $(stat -c %s img))) || fail "$(head -n 3 map)" || return
 	second_opinion "$kind" "$percent" || return
 	map -d img && is clean || return
 	grep -q meta$ map || fail "no structures" || return
@@ -176,8 +173,7 @@ if [[ $VARIANT = plain ]]; then
 fi
 if command -v mkfs.xfs >/dev/null; then
 	it "keeps all files of an XFS" keeps xfs 101 400M
-	[[ $VARIANT != plain ]] ||
-	    it "keeps all files of an XFS with small blocks and a striped log" \
+	[[ $VARIANT != plain ]] || it "keeps all files of an XFS with small blocks and a striped log" \
 	        keeps xfs $((also > 0 ? 103 : 0)) 400M -b size=1024 -l su=65536
 else
 	skip "no xfsprogs" "keeps all files of an XFS"
@@ -275,8 +271,7 @@ log_elsewhere()
 ! command -v mkfs.xfs >/dev/null || it "does not believe an XFS whose log is on another device" log_elsewhere
 if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
 	it "keeps all files of an NTFS" keeps ntfs 101 200M
-	[[ $VARIANT != plain ]] ||
-	    it "keeps all files of an NTFS with small clusters" keeps ntfs $also 100M -c 512
+	[[ $VARIANT != plain ]] || it "keeps all files of an NTFS with small clusters" keeps ntfs $also 100M -c 512
 else
 	skip "no ntfs-3g" "keeps all files of an NTFS"
 fi
@@ -294,8 +289,7 @@ keeps_fat()
 	mdel -i img '::/c/large 3' && rm 'mnt/c/large 3'
 	digests >before && rm -rf mnt && mkdir mnt
 	map -d img && is clean && grep -qx 'label ' map || return
-	((free > used && free + used == $(stat -c %s img))) ||
-	    fail "$(head -n 3 map)" || return
+	((free > used && free + used == $(stat -c %s img))) || fail "$(head -n 3 map)" || return
 	# partclone is wrong about a FAT12, behind its first clusters
 	[[ $kind = fat12 ]] || { map img && second_opinion "$kind" 101; } || return
 	map -z img && check_fs "$kind" || return
@@ -534,8 +528,7 @@ ntfs_at()
 # first_cluster RECORD: of its contents
 first_cluster()
 {
-	ntfsinfo -i "$1" -v -f img 2>/dev/null |
-	    awk '/VCN.*LCN/ { getline; print $2; exit }'
+	ntfsinfo -i "$1" -v -f img 2>/dev/null | awk '/VCN.*LCN/ { getline; print $2; exit }'
 }
 ntfs_dirty()
 {

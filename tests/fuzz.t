@@ -35,28 +35,21 @@ maps=250000 manifests=10000 systems=2500 answers=100000
 bmaps=50000 tables=500 lines=50000 talks=20000 texts=50000 servers=5000 archives=20000
 [[ -z $LONG ]] || maps=100000000 manifests=10000000 systems=1000000 answers=100000000 \
     bmaps=20000000 tables=200000 lines=50000000 talks=5000000 texts=20000000 servers=1000000 archives=10000000
-it "reads $maps maps that almost are, and what it takes it writes the same" \
-    fuzz mapfile $maps 20
-it "reads $manifests manifests that almost are, and what it takes it writes the same" \
-    fuzz manifest $manifests 8
-it "reads $systems file systems that are spoilt, and what it says of them is sound" \
-    fuzz fsmap $systems 60
+it "reads $maps maps that almost are, and what it takes it writes the same" fuzz mapfile $maps 20
+it "reads $manifests manifests that almost are, and what it takes it writes the same" fuzz manifest $manifests 8
+it "reads $systems file systems that are spoilt, and what it says of them is sound" fuzz fsmap $systems 60
 for kind in ${LONG:+ext xfs btrfs ntfs fat exfat swap lvm md luks}; do
 	it "... so many of $kind alone" fuzz fsmap $systems 60 "$kind"
 done
-it "reads $bmaps block maps that almost are, and what it takes lies within the image" \
-    fuzz bmap $bmaps 8
-it "reads $tables partition tables that are spoilt, and what it says of them is sound" \
-    fuzz table $tables 30
-it "takes $lines command lines, and refuses them or makes plans that can be" \
-    fuzz opts $lines 10
+it "reads $bmaps block maps that almost are, and what it takes lies within the image" fuzz bmap $bmaps 8
+it "reads $tables partition tables that are spoilt, and what it says of them is sound" fuzz table $tables 30
+it "takes $lines command lines, and refuses them or makes plans that can be" fuzz opts $lines 10
 it "takes what $talks programs say at control=, and answers each line" fuzz control $talks 50
 it "makes $texts times something of the kernel's texts, and it is text" fuzz system $texts 30
 it "unpacks $archives archives that almost are, and walks along frames, to an end" fuzz pack $archives 15
 given can_nbd "no nbdkit, or built without libnbd" \
     it "takes what $servers NBD servers say, and nothing that they do not" fuzz nbd $servers 5
-it "takes $answers answers of SCSI, NVMe and zoned disks, and stays within bounds" \
-    fuzz answers $answers 15
+it "takes $answers answers of SCSI, NVMe and zoned disks, and stays within bounds" fuzz answers $answers 15
 
 # finds READER FILE.c SED: a fault that is put into a source
 finds()

@@ -8,8 +8,7 @@
 serve()
 {
 	local lun file rest
-	[[ -n ${address-} ]] ||
-	    address=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)):23260
+	[[ -n ${address-} ]] || address=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)):23260
 	export TGT_IPC_SOCKET=$PWD/ipc
 	FAULTS=${rules-} FAULT_LOG=$PWD/faults LD_PRELOAD=${rules:+$shim} \
 	    tgtd -f -C 1 --iscsi portal="$address" </dev/null >>tgtd.log 2>&1 &

@@ -114,8 +114,7 @@ named()
 }
 mkdir "$scratch/up" "$scratch/work"
 overlaid() { unshare -m mount -t overlay -o "lowerdir=/etc,upperdir=$scratch/up,workdir=$scratch/work" none /etc; }
-given overlaid "no overlay" \
-    it "goes by the name that this machine has as an initiator" named
+given overlaid "no overlay" it "goes by the name that this machine has as an initiator" named
 listed_by_ps()
 {
 	local in
@@ -425,5 +424,4 @@ no_library()
 	refused 'needs libiscsi.so.7.*Debian has it in libiscsi7' if=iscsi://127.0.0.1/t/1 of=dst &&
 	    [[ ! -e dst ]] && "$blocks" make src 1M && exits 0 "$pardd" if=src of=dst && complete
 }
-[[ $VARIANT != plain ]] ||
-    it "says what is missing where there is no libiscsi, and copies else" no_library
+[[ $VARIANT != plain ]] || it "says what is missing where there is no libiscsi, and copies else" no_library

@@ -32,23 +32,19 @@ agrees()
 		    >/dev/null || fail "not what stderr says: $(tail -n 1 "$file")"
 		return
 	fi
-	read -r written seconds < <(sed -n \
-	    's/^\([0-9]*\) bytes.* copied, \(.*\) s, .*/\1 \2/p' err)
+	read -r written seconds < <(sed -n 's/^\([0-9]*\) bytes.* copied, \(.*\) s, .*/\1 \2/p' err)
 	# one jq for all, because each takes time to start
-	jq -rs --arg message "$message" --argjson written "$written" \
-	    --argjson seconds "$seconds" '
+	jq -rs --arg message "$message" --argjson written "$written" --argjson seconds "$seconds" '
 	    (last.bytes_read / (.[0].block_size // 512) | floor),
 	    (last | .message == $message and
 		(.bytes_written == $written or (.verdict == "stopped" and .bytes_written > $written)) and
 		(.seconds - $seconds | fabs < 1e-5 * $seconds)),
-	    (.[].unreadable // empty | .[] | "\(.offset) \(.offset + .length - 1)")' \
-	    "$file" >told || return
+	    (.[].unreadable // empty | .[] | "\(.offset) \(.offset + .length - 1)")' "$file" >told || return
 	{ read -r blocks && read -r right; } <told
 	[[ $right = true ]] || fail "not what stderr says: $(tail -n 1 "$file")" || return
 	# if a copy stops, stderr says how much is in place from the beginning on
 	jq -es 'last.verdict == "stopped"' "$file" >/dev/null || says "^$blocks\+[01] records in$" || return
-	    diff <(sed -n 's/.*unreadable: bytes \([0-9]*\) to \([0-9]*\),.*/\1 \2/p' err) \
-	    <(tail -n +3 told)
+	    diff <(sed -n 's/.*unreadable: bytes \([0-9]*\) to \([0-9]*\),.*/\1 \2/p' err) <(tail -n +3 told)
 }
 
 # tells STATUS VERDICT OPERANDS...: the run ends so, and all that it says is right
@@ -67,8 +63,7 @@ complete_run()
 	"$blocks" make src 3000000 && tells 0 complete if=src of=dst &&
 	    has '.bytes_read == 3000000 and .bytes_written == 3000000 and .flushed' &&
 	    has '.source.size == 3000000 and .source.kind == "file"' &&
-	    has ".source.inode == $(stat -c %i src) and .target.created" &&
-	    same src dst
+	    has ".source.inode == $(stat -c %i src) and .target.created" && same src dst
 }
 only plain asan
 it "tells of a complete copy" complete_run
@@ -240,8 +235,7 @@ early()
 	until_true 20 told 1
 	touch go
 	wait $!
-	ended exit 100 && valid json &&
-	    jq -es 'map(.event) | index("error") < rindex("progress")' json >/dev/null &&
+	ended exit 100 && valid json && jq -es 'map(.event) | index("error") < rindex("progress")' json >/dev/null &&
 	    jq -es 'map(select(.event == "progress"))[-1].bytes_unreadable == 512' json >/dev/null
 }
 it "tells of an unreadable range while the copy goes on" early
@@ -357,8 +351,7 @@ it "cuts off an old file" eval \
 private()
 {
 	umask 0
-	"$blocks" make src 64k && tells 0 complete if=src of=dst log=log &&
-	    [[ $(stat -c %a json log) = $'600\n600' ]]
+	"$blocks" make src 64k && tells 0 complete if=src of=dst log=log && [[ $(stat -c %a json log) = $'600\n600' ]]
 }
 it "makes files that only their owner may read" private
 
@@ -472,8 +465,7 @@ no_room()
 	filled log && cp log before && ulimit -f 1 || return
 	exits 0 "$pardd" if=/dev/zero count=1 of=. json=json log=log && complete &&
 	    says 'json=json: it is not complete: File too large' &&
-	    says 'log=log: it is not complete: File too large' &&
-	    jq -es 'length == 1' json && same log before
+	    says 'log=log: it is not complete: File too large' && jq -es 'length == 1' json && same log before
 }
 it "leaves no part of a line in json= or log=, and tells of both" no_room
 no_room_inherited()
@@ -481,8 +473,7 @@ no_room_inherited()
 	filled json && ulimit -f 1 && exec 7<>json || return
 	read -r _ <&7
 	exits 0 "$pardd" -dv if=/dev/zero count=1 of=. json=7 && [[ $(wc -l <err) = 1 ]] &&
-	    says 'json=7: it is not complete: File too large' &&
-	    echo '{"more":1}' >&7 && jq -es 'length == 2' json
+	    says 'json=7: it is not complete: File too large' && echo '{"more":1}' >&7 && jq -es 'length == 2' json
 }
 it "... nor in an inherited file, to which others go on writing, with -d" no_room_inherited
 # held: what lies behind the first 32 KiB of src is read once there is a file "go"
@@ -571,8 +562,7 @@ torn_journal()
 {
 	"$blocks" make src 64k && printf '{"schema":"pardd/1","ev' >log || return
 	exits 0 "$pardd" if=src of=dst log=log && exits 0 "$pardd" if=src of=dst log=log &&
-	    [[ $(wc -l <log) = 3 ]] && tail -n 2 log >both && split -l 1 both line. &&
-	    valid line.aa && valid line.ab
+	    [[ $(wc -l <log) = 3 ]] && tail -n 2 log >both && split -l 1 both line. && valid line.aa && valid line.ab
 }
 it "begins a new line in a log whose last one is torn" torn_journal
 journal_lost()
@@ -605,8 +595,7 @@ documented()
 	FAULTS="on=$PWD/src op=read at=512+512 fail=EIO;on=$PWD/src op=read at=32768+ until=$PWD/go" LD_PRELOAD=$shim \
 	    exits 100 "$pardd" if=src of=dst bs=512 bpt=64 thr=1 coe=1 json=json log=log || return
 	[[ $(jq -r .event json log | sort -u | wc -l) = 5 ]] || fail "not all events were seen" || return
-	comm -3 <(jq -r '.event, keys[], (.source // {} | keys[])' json log | sort -u |
-	    grep -vx -e schema -e event) \
+	comm -3 <(jq -r '.event, keys[], (.source // {} | keys[])' json log | sort -u | grep -vx -e schema -e event) \
 	    <(sed -n '/^\.Sh EVENTS/,/^\.Sh VERDICTS/s/^\.It Cm //p' "$manual" | sort -u) >odd
 	[[ ! -s odd ]] || fail "$(<odd)"
 }
@@ -633,8 +622,7 @@ example()
 	line=$(sed -n 's/^\.Dl \(pardd .*\)/\1/p' "$manual")
 	FAULTS="on=$PWD/disk.img op=read at=819200+1024,2097152+512 fail=EIO" LD_PRELOAD=$shim \
 	    exits 100 bash -c "$line" && valid run.json || return
-	diff <(sed -n '/^\.Bd/,/^\.Ed/p' "$manual" | sed '/^\./d' |
-	    jq 'del(.confined, .seconds, .started, .ended)') \
+	diff <(sed -n '/^\.Bd/,/^\.Ed/p' "$manual" | sed '/^\./d' | jq 'del(.confined, .seconds, .started, .ended)') \
 	    <(jq 'select(.event == "result") | del(.confined, .source, .target, .seconds, .started, .ended)' run.json) || return
 	filter=$(sed -n 's/^\.Dl \(jq .*\)/\1/p' "$manual" | sed 's/\\(dq/"/g')
 	[[ $(bash -c "$filter") = $'819200\t1024\n2097152\t512' ]]

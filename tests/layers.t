@@ -9,8 +9,7 @@ floors=$(sed -n 's,^    \([a-z]*\)/ .*,\1,p' "$top/src/README.md" | tr '\n' ' ')
 
 named()
 {
-	diff <(tr ' ' '\n' <<<"$floors" | grep . | sort) \
-	    <(cd "$top/src" && printf '%s\n' */ | tr -d / | sort)
+	diff <(tr ' ' '\n' <<<"$floors" | grep . | sort) <(cd "$top/src" && printf '%s\n' */ | tr -d / | sort)
 }
 it "lists every directory in src/README.md, and no other" named
 # At the top lies what is given, and nothing that a run by hand has left there.
@@ -26,8 +25,7 @@ given 'git -C "$top" ls-files --error-unmatch configure' "no git checkout" \
 # What a file includes of another directory lies below it, or in it.
 includes()
 {
-	! (cd "$top" && grep -rnoE '^#include "[a-z]+/' src/*/ include/*/) |
-	    awk -F '[/:"]' -v floors="$floors" '
+	! (cd "$top" && grep -rnoE '^#include "[a-z]+/' src/*/ include/*/) | awk -F '[/:"]' -v floors="$floors" '
 	BEGIN { n = split(floors, f, " "); for (i = 1; i <= n; i++) at[f[i]] = i }
 	!($2 in at) || !($(NF - 1) in at) || at[$(NF - 1)] > at[$2]' | grep .
 }

@@ -342,8 +342,7 @@ one_line()
 {
 	local lines regex="^pardd: .*$1"
 	mapfile lines <err
-	if [[ ${#lines[@]} != 1 || ${lines[0]} != *$'\n' ||
-	    ! ${lines[0]%$'\n'} =~ $regex ]]; then
+	if [[ ${#lines[@]} != 1 || ${lines[0]} != *$'\n' || ! ${lines[0]%$'\n'} =~ $regex ]]; then
 		echo "not one line with /$1/ on stderr:"
 		cat err
 		return 1
@@ -588,8 +587,7 @@ can_loop()
 # can_nbd: NBD servers, and a program built with libnbd
 can_nbd()
 {
-	command -v nbdkit && nbdkit --filter=error null --dump-plugin &&
-	    "$pardd" -d if='[ nbdkit -s null 1M ]' of=.
+	command -v nbdkit && nbdkit --filter=error null --dump-plugin && "$pardd" -d if='[ nbdkit -s null 1M ]' of=.
 } >/dev/null 2>&1
 
 # can_iscsi: an iSCSI target, and a program built with libiscsi
@@ -601,21 +599,18 @@ can_iscsi()
 # ceph: use a librbd whose cluster is this directory, see tests/tools/fakerbd.c
 ceph()
 {
-	mkdir -p lib && ln -sf "$tools/fakerbd.so" lib/librbd.so.1 &&
-	    export RBD_DIR="$PWD" LD_LIBRARY_PATH="$PWD/lib"
+	mkdir -p lib && ln -sf "$tools/fakerbd.so" lib/librbd.so.1 && export RBD_DIR="$PWD" LD_LIBRARY_PATH="$PWD/lib"
 }
 # can_rbd: a program built with librbd
 can_rbd()
 {
-	(mkdir -p "$scratch/rbd/p" && cd "$scratch/rbd" && : >p/image && ceph &&
-	    "$pardd" -d if=rbd:p/image of=.)
+	(mkdir -p "$scratch/rbd/p" && cd "$scratch/rbd" && : >p/image && ceph && "$pardd" -d if=rbd:p/image of=.)
 } >/dev/null 2>&1
 
 # can_lose: what bad_disk needs exists here
 can_lose()
 {
-	can_loop && command -v nbdkit nbdfuse && [[ -c /dev/fuse ]] &&
-	    nbdkit --filter=ddrescue null --dump-plugin
+	can_loop && command -v nbdkit nbdfuse && [[ -c /dev/fuse ]] && nbdkit --filter=ddrescue null --dump-plugin
 } >/dev/null 2>&1
 
 # bad_disk BYTES OFF+LEN,...: a disk with those bad ranges, in order, and the
@@ -681,8 +676,7 @@ bmap()
 made()
 {
 	local sum
-	bmap "$@" >map && sum=$("${2}sum" <map | cut -d ' ' -f 1) &&
-	    sed -i "/<BmapFile/s/ 0*0 / $sum /" map
+	bmap "$@" >map && sum=$("${2}sum" <map | cut -d ' ' -f 1) && sed -i "/<BmapFile/s/ 0*0 / $sum /" map
 }
 
 # listed: the output of --list in the file out, a line for each disk

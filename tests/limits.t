@@ -24,8 +24,7 @@ it "says 78 when stdout is full" full_stdout
 
 small_stack()
 {
-	"$blocks" make src 3M && ulimit -s 40 && exits 0 "$pardd" if=src of=dst "$@" && complete &&
-	    same src dst
+	"$blocks" make src 3M && ulimit -s 40 && exits 0 "$pardd" if=src of=dst "$@" && complete && same src dst
 }
 if [[ $VARIANT = plain ]]; then
 	for operand in time=1 profile=p.{csv,json,svg} control=ctl verify=1 oflag=sparing map=map \
@@ -70,8 +69,7 @@ long_name()
 	for ((i = 0; i < 19; i++)); do
 		name+=/$part
 	done
-	exits 52 "$pardd" if="$name/end" of=dst &&
-	    one_line 'begin/xxx.*xxx/end: No such file or directory$'
+	exits 52 "$pardd" if="$name/end" of=dst && one_line 'begin/xxx.*xxx/end: No such file or directory$'
 }
 it "says what is wrong even behind a name of 4000 bytes" long_name
 
@@ -84,8 +82,7 @@ small()
 full_fs()
 {
 	small 2M 1M && "$blocks" make src 1500001 &&
-	    exits 78 "$pardd" if=src of=mnt/dst bs=512 bpt=8 force=room "$@" &&
-	    does_not_say '^pardd: complete'
+	    exits 78 "$pardd" if=src of=mnt/dst bs=512 bpt=8 force=room "$@" && does_not_say '^pardd: complete'
 }
 # ends: src, 2 MiB of zeros; holes, 3 MiB with 64 KiB of data; mnt, of 1 MiB
 ends()
@@ -156,8 +153,7 @@ too_long()
 }
 can_mount()
 {
-	mkdir "$scratch/probe" && mount -t tmpfs none "$scratch/probe" &&
-	    umount "$scratch/probe"
+	mkdir "$scratch/probe" && mount -t tmpfs none "$scratch/probe" && umount "$scratch/probe"
 }
 if ((EUID == 0)) && can_mount 2>/dev/null; then
 	it "says 78 when the file system is full, and what fitted is in place" eval \
@@ -189,8 +185,7 @@ file_limit()
 {
 	"$blocks" make src 1000000 || return
 	ulimit -f 100
-	exits 77 "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=8 thr=4 &&
-	    ended exit 77 && holds dst 0 0 102400
+	exits 77 "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=8 thr=4 && ended exit 77 && holds dst 0 0 102400
 }
 it "says 77 at the limit of a file's size (ulimit -f)" file_limit
 hole_limit()
@@ -282,8 +277,7 @@ meanwhile()
 	shift 3
 	"$blocks" make src 1000000 && : >dst || return
 	with_faults "on=$PWD/dst op=flush until=$PWD/go" "$pardd" if=src of=dst "$@" 2>err &
-	until_true 20 as_large dst 1000000 && eval "$what" && touch go &&
-	    exited "$want" && says "$words"
+	until_true 20 as_large dst 1000000 && eval "$what" && touch go && exited "$want" && says "$words"
 }
 # A signal, then an error of what the run still waits for: RULE says where it waits.
 too()
@@ -298,14 +292,12 @@ too()
 it "names the signal, and the error that came after it" \
     too 'src op=read at=524288+' 'src: block [0-9]+: reading 512 bytes at byte [0-9]+'
 it "... the flush that failed" too 'dst op=flush' 'dst: flushing'
-it "says so when the target is removed during the copy" \
-    meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst'
+it "says so when the target is removed during the copy" meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst'
 it "says so when the target is replaced during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'echo >new; mv new dst'
 # If it has another name, too, the file still exists.
 for what in 'ln dst other; echo >new; mv new dst' 'mv dst new; echo >dst'; do
-	it "... also when it has another name ($what)" \
-	    meanwhile 52 '^pardd: NOT complete: dst was removed' "$what"
+	it "... also when it has another name ($what)" meanwhile 52 '^pardd: NOT complete: dst was removed' "$what"
 	it "... and when it is appended to ($what)" \
 	    meanwhile 52 '^pardd: NOT complete: dst was removed' "$what" oflag=append
 done
@@ -325,8 +317,7 @@ cut_short()
 	[[ " $* " = *" of="* ]] || set -- of=dst "$@"
 	"$pardd" if=p bs=4k bpt=16 "$@" >>dst 2>err &
 	exec 5>p
-	"$blocks" make - "$stage" >&5 && until_true 20 as_large dst $((stage / 65536 * 65536)) &&
-	    : >dst || return
+	"$blocks" make - "$stage" >&5 && until_true 20 as_large dst $((stage / 65536 * 65536)) && : >dst || return
 	"$blocks" make - "$stage" >&5 2>/dev/null	# unless it has ended
 	exec 5>&-
 	exited 15 && says '^pardd: NOT complete: .*was truncated'
@@ -432,8 +423,7 @@ for what in base=m oflag=sparing map=map; do
 	it "... and is made long again, with $what" \
 	    kept_is_cut 'truncate -s 1M dst; truncate -s 4M dst' 'was truncated .*or holes were made in it' $what
 done
-it "goes on when the target gets another name during the copy" \
-    meanwhile 0 '^pardd: complete' 'mv dst new'
+it "goes on when the target gets another name during the copy" meanwhile 0 '^pardd: complete' 'mv dst new'
 # What becomes of a name between the look at it and the opening: STATUS WORDS
 # NAME WHAT OPERANDS...
 found()
@@ -443,12 +433,10 @@ found()
 	"$blocks" make src 1000000 && : >dst && mkfifo fifo && ln -s fifo link || return
 	[[ -e $name ]] || : >"$name"
 	with_faults "on=$PWD/$name op=look until=$PWD/go" timeout 20 "$pardd" if=src of=dst "$@" 2>err &
-	until_true 20 test -s faults && eval "$what" && touch go &&
-	    exited "$want" && says "$words"
+	until_true 20 test -s faults && eval "$what" && touch go && exited "$want" && says "$words"
 }
 changed='was removed or replaced while it was being opened'
-it "does not copy to a file that was removed while it was being opened" \
-    found 52 "^pardd: dst $changed" dst 'rm dst'
+it "does not copy to a file that was removed while it was being opened" found 52 "^pardd: dst $changed" dst 'rm dst'
 replaced()
 {
 	found 52 "^pardd: dst $changed" dst 'echo old >new; mv new dst' "$@" && [[ $(<dst) = old ]]
@@ -458,10 +446,8 @@ it "does not append to one that was replaced meanwhile" replaced oflag=append
 it "does not copy from one that was replaced meanwhile" \
     found 52 "^pardd: src $changed" src 'echo new >new; mv new src'
 for name in src dst json; do
-	it "does not wait for a FIFO in the place of $name" \
-	    found 52 '^pardd: ' "$name" "mv fifo $name" json=json
-	it "does not follow a link in the place of $name" \
-	    found 52 '^pardd: ' "$name" "mv link $name" json=json
+	it "does not wait for a FIFO in the place of $name" found 52 '^pardd: ' "$name" "mv fifo $name" json=json
+	it "does not follow a link in the place of $name" found 52 '^pardd: ' "$name" "mv link $name" json=json
 done
 it "still copies to a link that leads to the same file" eval \
     'found 0 "^pardd: complete" dst "mv dst new; ln -s new dst" && same src new'
@@ -577,8 +563,7 @@ drains()
 	ended signal "$2" && truthful && says 'note: .* oflag=sparing skips'
 }
 for thr in $(few 1 16); do
-	it "finishes what is in flight on SIGINT, reports, and dies of it ($thr workers)" \
-	    drains INT 2 "$thr"
+	it "finishes what is in flight on SIGINT, reports, and dies of it ($thr workers)" drains INT 2 "$thr"
 done
 it "does so on SIGTERM" drains TERM 15 4
 it "does so on SIGHUP" drains HUP 1 4
@@ -597,16 +582,14 @@ stuck()
 	with_faults "on=$PWD/src op=read at=1048576+512 hang" \
 	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 thr=4 >out 2>err &
 	job=$!
-	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how) &&
-	    until_true 20 grep -qs . faults
+	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how) && until_true 20 grep -qs . faults
 }
 leaves_at_once()
 {
 	stuck && kill -"$1" "$pid" && heard || return
 	kill -0 "$pid" || fail "it did not wait for what is in flight" || return
 	kill -"${3:-$1}" "$pid"
-	until_true 5 grep -q signal how && ended signal "$2" &&
-	    does_not_say '^pardd: complete'
+	until_true 5 grep -q signal how && ended signal "$2" && does_not_say '^pardd: complete'
 }
 it "leaves at once on a second SIGINT" leaves_at_once INT 2
 it "leaves at once on a second SIGTERM" leaves_at_once TERM 15
@@ -623,8 +606,7 @@ leaves_alone()
 	wait "$job"
 	took=$(since "$took")
 	ended signal 15 && does_not_say '^pardd: complete|records' &&
-	    says '^pardd: NOT complete: stopped by SIGTERM; quit after 10 s .* answer from src$' ||
-	    return
+	    says '^pardd: NOT complete: stopped by SIGTERM; quit after 10 s .* answer from src$' || return
 	((took >= 9900)) || fail "after $took ms"
 }
 leaves_flush()
@@ -692,13 +674,11 @@ late()
 	"$blocks" make src 2M
 	ASAN_OPTIONS=$ASAN_OPTIONS:detect_stack_use_after_return=1 with_faults \
 	    "on=$PWD/src op=read at=1048576+1048576 until=$PWD/go;on=$PWD/json op=close until=$PWD/end" \
-	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 thr=4 json=json \
-	    >out 2>err &
+	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 thr=4 json=json >out 2>err &
 	until_true 20 wait_all && pid=$(sed -n 's/^pid //p' how) && kill -TERM "$pid" &&
 	    heard && kill -TERM "$pid" && until_true 20 grep -q '^waits 0' faults &&
 	    ! as_large dst 1048577 && touch go && until_true 20 cmp -sn 1081344 src dst &&
-	    touch end && until_true 20 grep -q signal how && ended signal 15 &&
-	    cmp -n "$(stat -c %s dst)" src dst
+	    touch end && until_true 20 grep -q signal how && ended signal 15 && cmp -n "$(stat -c %s dst)" src dst
 }
 it "takes nothing away from workers that are late" late
 stuck_pipe()
@@ -706,8 +686,7 @@ stuck_pipe()
 	mkfifo p
 	{ "$blocks" make - 1000; sleep 100; } >p &
 	"$tools/ends" how "$pardd" if=p of=dst thr=4 2>err &
-	until_true 20 test -e dst && pid=$(sed -n 's/^pid //p' how) && sleep 0.1 &&
-	    kill -INT "$pid" || return
+	until_true 20 test -e dst && pid=$(sed -n 's/^pid //p' how) && sleep 0.1 && kill -INT "$pid" || return
 	until_true 3 grep -q signal how || {
 		kill -INT "$pid"
 		until_true 20 grep -q signal how
@@ -720,8 +699,7 @@ stuck_reader()
 	"$blocks" make src 2M && mkfifo p || return
 	{ exec 3<p; sleep 100; } &
 	"$tools/ends" how "$pardd" if=src of=p thr=4 2>err &
-	until_true 20 test -s how && sleep 0.3 && pid=$(sed -n 's/^pid //p' how) &&
-	    kill -INT "$pid" || return
+	until_true 20 test -s how && sleep 0.3 && pid=$(sed -n 's/^pid //p' how) && kill -INT "$pid" || return
 	until_true 3 grep -qs 'finishing what\|stopped by' err
 	sleep 0.1
 	kill -INT "$pid" 2>/dev/null
@@ -909,8 +887,7 @@ storm()
 	done
 	wait "$job"
 	((n > 20)) || fail "only $n signals" || return
-	ended exit 0 && complete && holds dst 0 0 2M &&
-	    (($(grep -c ' bytes.* copied' err) > 2))
+	ended exit 0 && complete && holds dst 0 0 2M && (($(grep -c ' bytes.* copied' err) > 2))
 }
 it "loses nothing in a storm of SIGUSR1" storm
 storm_pipe()
@@ -962,8 +939,7 @@ closed_zero()
 	"$pardd" "$@" of=dst bs=512 count=9 2>&-
 	size_is dst 4608 && "$blocks" zero dst 0 4608
 }
-it "writes no message into a target that got the descriptor of stderr" \
-    closed_zero if=/dev/zero
+it "writes no message into a target that got the descriptor of stderr" closed_zero if=/dev/zero
 it "... with generated input" closed_zero iflag=00
 closed_stdin()
 {
@@ -973,8 +949,7 @@ closed_stdin()
 it "... with a redirected source" closed_stdin
 closed_early()
 {
-	"$blocks" make dst 4608 9 && "$pardd" if=/dev/zero of=dst bs=512 count=9 \
-	    seek=1 oflag=excl 2>&-
+	"$blocks" make dst 4608 9 && "$pardd" if=/dev/zero of=dst bs=512 count=9 seek=1 oflag=excl 2>&-
 	size_is dst 4608 && holds dst 0 0 4608 9
 }
 it "writes no refusal there, either" closed_early
@@ -1069,8 +1044,7 @@ relative()
 	"$blocks" make src 1000 && undo rm -f "/dev/$typo" || return
 	local src=$PWD/src
 	(
-		cd /dev && run_in=$OLDPWD &&
-		    "$pardd" if="$src" of="$typo" 2>"$run_in/err"
+		cd /dev && run_in=$OLDPWD && "$pardd" if="$src" of="$typo" 2>"$run_in/err"
 		echo $? >"$run_in/status"
 	)
 	[[ $(<status) = 101 && ! -e /dev/$typo ]]
@@ -1092,7 +1066,6 @@ fi
 shm()
 {
 	undo rm -f "/dev/shm/$typo"
-	"$blocks" make src 1000 && exits 0 "$pardd" if=src of="/dev/shm/$typo" &&
-	    holds "/dev/shm/$typo" 0 0 1000
+	"$blocks" make src 1000 && exits 0 "$pardd" if=src of="/dev/shm/$typo" && holds "/dev/shm/$typo" 0 0 1000
 }
 given has_shm "no /dev/shm" it "creates files in /dev/shm, which is a directory like any other" shm

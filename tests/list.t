@@ -74,8 +74,7 @@ line()
 shows()
 {
 	truncate -s 8000000 disk && loop disk -b "$1" && list &&
-	    line "$dev" | grep -Eq "^$dev +$2  loop  *sectors of $1 bytes, on $PWD/disk\$" ||
-	    fail "$(cat out)"
+	    line "$dev" | grep -Eq "^$dev +$2  loop  *sectors of $1 bytes, on $PWD/disk\$" || fail "$(cat out)"
 }
 it "shows a loop device with its file" shows 512 '8.0 MB'
 it "shows one of 4096" shows 4096 '8.0 MB'
@@ -88,8 +87,7 @@ it "does not show a loop device without a file" eval \
     'truncate -s 1M disk && dev=$(losetup -f --show disk) && losetup -d "$dev" && until_true 10 not_listed "$dev"'
 odd()
 {
-	truncate -s 1M $'a\e[7m\xff' && loop $'a\e[7m\xff' && list &&
-	    line "$dev" | grep -Fq 'a\x1B[7m\xFF' &&
+	truncate -s 1M $'a\e[7m\xff' && loop $'a\e[7m\xff' && list && line "$dev" | grep -Fq 'a\x1B[7m\xFF' &&
 	    list --json && { ! command -v jq >/dev/null || jq -e . out >/dev/null; }
 }
 it "escapes a name" odd
@@ -110,11 +108,9 @@ not_mounted()
 given 'command -v jq' "no jq" it "calls writable only what is mounted so" not_mounted
 mounted()
 {
-	truncate -s 4M disk && mke2fs -q disk && loop disk && mkdir 'at here' &&
-	    mount "$dev" 'at here' || return
+	truncate -s 4M disk && mke2fs -q disk && loop disk && mkdir 'at here' && mount "$dev" 'at here' || return
 	undo umount "$PWD/at here"
-	list && line "$dev" | grep -q "mounted on $PWD/at here\$" ||
-	    fail "$(cat out)" || return
+	list && line "$dev" | grep -q "mounted on $PWD/at here\$" || fail "$(cat out)" || return
 	command -v jq >/dev/null || return 0
 	list --json && jq -es --arg dev "$dev" --arg at "$PWD/at here" \
 	    'any(.[]; .node == $dev and (.used[0] | .kind == "mounted" and
@@ -124,8 +120,7 @@ partition()
 {
 	truncate -s 8M disk && loop disk -P && "$tools/part" add "$dev" 3 2048 8192 &&
 	    "$tools/part" add "$dev" 5 1024 1024 &&
-	    until_true 20 test -b "$dev"p3 && mke2fs -q "$dev"p3 && mkdir at &&
-	    mount "$dev"p3 at || return
+	    until_true 20 test -b "$dev"p3 && mke2fs -q "$dev"p3 && mkdir at && mount "$dev"p3 at || return
 	undo umount "$PWD/at"
 	# in the order of their places
 	list && line "$dev" | grep -q " ${dev}p5  524 kB.* ${dev}p3  4\.2 MB  mounted on $PWD/at\$"
@@ -152,8 +147,7 @@ else
 fi
 swap()
 {
-	truncate -s 4M disk && mkswap -q disk 2>&1 && loop disk && swapon "$dev" ||
-	    return
+	truncate -s 4M disk && mkswap -q disk 2>&1 && loop disk && swapon "$dev" || return
 	undo swapoff "$dev"
 	list && line "$dev" | grep -q ', swap space$'
 }

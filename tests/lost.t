@@ -10,8 +10,7 @@
 flush_fails()
 {
 	stuff && exits 103 with_faults "on=$PWD/dst op=flush fail=EIO nth=1" \
-	    "$pardd" if=src of=dst map=map && faulty fdatasync && nothing_safe &&
-	    does_not_say '^pardd: complete'
+	    "$pardd" if=src of=dst map=map && faulty fdatasync && nothing_safe && does_not_say '^pardd: complete'
 }
 it "saves nothing as finished when the flush at the end fails" flush_fails
 # The last flush of a file is fsync, as the map records when it was written.
@@ -39,8 +38,7 @@ it "saves nothing as finished after a flush that failed midway" flush_fails_midw
 write_fails()
 {
 	stuff && exits 55 with_faults "on=$PWD/dst op=write at=1048576+512 fail=EIO" \
-	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr="$1" && faulty write &&
-	    nothing_safe
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr="$1" && faulty write && nothing_safe
 }
 for thr in $(few 1 16); do
 	it "saves nothing as finished after a write that failed ($thr workers)" write_fails $thr
@@ -147,8 +145,7 @@ told_first()
 		told_once
 		! faulty sync_file_range || break
 	done
-	faulty sync_file_range && [[ $status != 0 ]] && nothing_safe &&
-	    does_not_say '^pardd: complete'
+	faulty sync_file_range && [[ $status != 0 ]] && nothing_safe && does_not_say '^pardd: complete'
 }
 told_once()
 {
@@ -166,8 +163,7 @@ vanishes()
 	    is '+' 0+1048576 && (($(grep -c . faults) <= 2 * $1))
 }
 for thr in $(few 1 16); do
-	it "ends at once when the source has gone, and counts nothing as bad ($thr workers)" \
-	    vanishes $thr ENODEV 19
+	it "ends at once when the source has gone, and counts nothing as bad ($thr workers)" vanishes $thr ENODEV 19
 done
 it "ends at once when the source has gone (ENXIO)" vanishes 4 ENXIO 6
 timed_out()
@@ -192,12 +188,9 @@ dead()
 {
 	bad=0+$size
 	begun_with "${@:2}" && rescue 69 '' thr="$1" retries=1 ${part-} &&
-	    says 'even for what could be read before' && as_before && same_pass &&
-	    same dst old &&
-	    (($(grep -c '^read' faults) <= 32 + 2 * $1)) ||
-	    fail "$(grep -c '^read' faults) reads" || return
-	exits 0 "$pardd" if=src of=dst map=map bs=512 thr="$1" retries=1 && complete &&
-	    same src dst
+	    says 'even for what could be read before' && as_before && same_pass && same dst old &&
+	    (($(grep -c '^read' faults) <= 32 + 2 * $1)) || fail "$(grep -c '^read' faults) reads" || return
+	exits 0 "$pardd" if=src of=dst map=map bs=512 thr="$1" retries=1 && complete && same src dst
 }
 kinds=('0x0 0x80000 +' '0x80000 0x40000 *' '0xC0000 0x80000 ?' '0x140000 0x20000 /'
     '0x160000 0x20000 -' '0x180000 0x40000 +' '0x1C0000 0x40000 ?')
@@ -209,10 +202,8 @@ done
 for thr in $(few 1 16); do
 	it "ends when the disk of a continued rescue is dead ($thr workers)" dead $thr "${kinds[@]}"
 	it "... even if all of it was tried ($thr workers)" dead $thr "${spots[@]}"
-	it "... even if its bad blocks come next ($thr workers)" \
-	    dead $thr '0x0 0x100000 +' '0x100000 0x100000 -'
-	it "... even if no block is left untried ($thr workers)" \
-	    dead $thr '0x0 0x80000 +' '0x80000 0x180000 /'
+	it "... even if its bad blocks come next ($thr workers)" dead $thr '0x0 0x100000 +' '0x100000 0x100000 -'
+	it "... even if no block is left untried ($thr workers)" dead $thr '0x0 0x80000 +' '0x80000 0x180000 /'
 	it "... even if it has failed only a few reads ($thr workers)" \
 	    dead $thr '0x0 0x100000 +' '0x100000 0x400 -' '0x100400 0xFFC00 +'
 	it "... even if they are of blocks that nobody has tried ($thr workers)" \
@@ -261,8 +252,7 @@ for thr in $(few 1 16); do
 	    turns_and_back zero $((30 + 4 * thr)) thr=$thr
 	for junk in zero fill=255 fill=170 stale; do
 		it "... late, $junk ($thr workers)" turns_and_back $junk $((50 + 3 * thr)) thr=$thr
-		it "... nor without a map, $junk ($thr workers)" turns_without_map $junk \
-		    40 thr=$thr engine=threads
+		it "... nor without a map, $junk ($thr workers)" turns_without_map $junk 40 thr=$thr engine=threads
 	done
 done
 # That happens during a slow error, while another worker reads on.
@@ -278,8 +268,7 @@ gone_on_blank()
 {
 	begun_with '0x0 0x100000 +' '0x100000 0xF0000 ?' '0x1F0000 0x10000 -' &&
 	    exits 69 with_faults "on=$PWD/src op=read at=1048576+ zero;on=$PWD/src op=read from=$1 zero" \
-	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 &&
-	    says "reading $2: zeros, as" && "${@:3}"
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 && says "reading $2: zeros, as" && "${@:3}"
 }
 it "... nor those after an error of an earlier run" gone_on_blank 17 "4096 bytes at byte 1048576" honest
 it "... at the end, too" gone_on_blank 18 "978944 bytes at byte 1052672" is "?" 1052672+978944
@@ -339,8 +328,7 @@ only_fresh()
 	    is + 0+65536,4194304+12582912 && honest
 }
 it "goes on when only what it had read is dead" only_fresh
-it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
-    '0x100400 0xFFC00 +'
+it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' '0x100400 0xFFC00 +'
 part=
 # What was read is not part of this copy, and most of this copy could not be read.
 read_elsewhere()
@@ -454,8 +442,7 @@ order()
 		maps++; flush = synced = folder = 0
 	    }
 	    $2 == f && $1 == "fsync" { folder = 1 }
-	    END { print maps, written, wrong + 0; exit wrong || maps < 3 || !folder }' ||
-	    { cat trace; return 1; }
+	    END { print maps, written, wrong + 0; exit wrong || maps < 3 || !folder }' || { cat trace; return 1; }
 }
 [[ $VARIANT != plain ]] || given traced "no strace" \
     it "saves a map once the target is flushed, and renames it once it is written" order

@@ -16,8 +16,7 @@ section()
 # As in "bs=" and "iflag=direct": what the table has, what the manual has.
 told()
 {
-	"$pardd" --completion=fish |
-	    sed -n "s/^complete -c pardd -a '\([^'(]*\)' -d .*/\1/p" | sort
+	"$pardd" --completion=fish | sed -n "s/^complete -c pardd -a '\([^'(]*\)' -d .*/\1/p" | sort
 }
 # A list of words may stand below more than one operand.
 written()
@@ -31,22 +30,19 @@ written()
 }
 told_options()
 {
-	"$pardd" --completion=fish |
-	    sed -n -e 's/^complete -c pardd -s \(.\) -l \([^ ]*\) .*/-\1 --\2/p' \
+	"$pardd" --completion=fish | sed -n -e 's/^complete -c pardd -s \(.\) -l \([^ ]*\) .*/-\1 --\2/p' \
 		-e 's/^complete -c pardd -l \([^ ]*\) .*/--\1/p' | sort
 }
 written_options()
 {
-	section DESCRIPTION pardd.8 |
-	    sed -n -e 's/^\.It Fl \(.\) , Fl \(-[^ ]*\)\( Op .*\)*$/-\1 -\2/p' \
+	section DESCRIPTION pardd.8 | sed -n -e 's/^\.It Fl \(.\) , Fl \(-[^ ]*\)\( Op .*\)*$/-\1 -\2/p' \
 		-e 's/^\.It Fl \(-[^ ]*\)$/-\1/p' | sort
 }
 # none_in WHICH A B: no line that only A (1) or only B (2) prints
 none_in()
 {
 	local lines
-	[[ $("$2" | wc -l) -gt 2 && $("$3" | wc -l) -gt 2 ]] ||
-	    fail "nothing to compare" || return
+	[[ $("$2" | wc -l) -gt 2 && $("$3" | wc -l) -gt 2 ]] || fail "nothing to compare" || return
 	lines=$(comm "-${1}3" <("$2") <("$3"))
 	[[ -z $lines ]] || fail "$lines"
 }

@@ -10,8 +10,7 @@ mib=1048576
 # copied OPERANDS...: src to dst, with the manifest m
 copied()
 {
-	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=dst manifest=m "$@" &&
-	    complete
+	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=dst manifest=m "$@" && complete
 }
 
 # sound FILE [ALGORITHM]: the file is what the manifest m says, range by range.  All but
@@ -42,15 +41,13 @@ sound()
 	    $(printf '%s\n' "${ranges[@]##* }") ]] || fail "other digests: ${ranges[*]}" || return
 	jq -es ".[0].schema == \"pardd-manifest/1\" and .[0].algorithm == \"${2-xxh128}\" and
 	    .[0].range as \$r | all(.[1:-1][]; .length <= \$r) and
-	    .[0].offset + .[0].length == $at and .[-1] == {ranges: $n}" m >/dev/null ||
-	    fail "$(head -n 2 m)"
+	    .[0].offset + .[0].length == $at and .[-1] == {ranges: $n}" m >/dev/null || fail "$(head -n 2 m)"
 }
 
 # as_in OPERANDS...: a check that finds nothing
 as_in()
 {
-	exits 0 "$pardd" manifest=m check=1 "$@" &&
-	    [[ $(tail -n 1 err) = 'pardd: complete, all is as in m' ]]
+	exits 0 "$pardd" manifest=m check=1 "$@" && [[ $(tail -n 1 err) = 'pardd: complete, all is as in m' ]]
 }
 
 # differs STATUS 'FROM TO ...' OPERANDS...: a check that finds these, and no more
@@ -71,8 +68,7 @@ flip()
 	for at; do
 		byte=$(od -An -tu1 -j "$at" -N 1 "$file")
 		# shellcheck disable=SC2059
-		printf "\\x$(printf %02x $((byte ^ 1)))" |
-		    dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+		printf "\\x$(printf %02x $((byte ^ 1)))" | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
 	done
 }
 
@@ -122,8 +118,7 @@ within()
 	"$blocks" make src $bytes && "$blocks" make dst 9M 3 &&
 	    exits 0 "$pardd" if=src of=dst seek=3333 skip=11 count=6000 manifest=m &&
 	    sound dst && as_in if=dst && flip dst 100 8000000 && as_in if=dst &&
-	    flip dst $((3333 * 512)) && differs 14 '1706496 2097151' if=dst &&
-	    as_in if=src skip=11
+	    flip dst $((3333 * 512)) && differs 14 '1706496 2097151' if=dst && as_in if=src skip=11
 }
 only plain asan
 it "knows where on the target it was, and looks there" within
@@ -141,8 +136,7 @@ appended()
 it "knows where it was when it was appended" appended
 from_pipe()
 {
-	"$blocks" make src $bytes &&
-	    "$blocks" make - $bytes | exits 0 "$pardd" of=dst manifest=m thr=16 &&
+	"$blocks" make src $bytes && "$blocks" make - $bytes | exits 0 "$pardd" of=dst manifest=m thr=16 &&
 	    sound src && as_in if=- <src && "$blocks" make - $bytes | as_in if=- &&
 	    "$pardd" if=src manifest=m 2>err | cmp - src && as_in if=src
 }
@@ -150,8 +144,7 @@ it "takes a pipe" from_pipe
 no_target()
 {
 	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=. skip=7 manifest=m &&
-	    as_in if=src && flip src 3583 && as_in if=src && flip src 3584 &&
-	    differs 14 '3584 1052159' if=src
+	    as_in if=src && flip src 3583 && as_in if=src && flip src 3584 && differs 14 '3584 1052159' if=src
 }
 it "is made of a disk that is not copied" no_target
 with_hash()
@@ -193,8 +186,7 @@ random_bits()
 		at=$((RANDOM * RANDOM % bytes))
 		n=$((at / 4096 * 4096))
 		flip dst $at
-		differs 14 "$n $((n + 4095 < bytes ? n + 4095 : bytes - 1))" if=dst &&
-		    flip dst $at || return
+		differs 14 "$n $((n + 4095 < bytes ? n + 4095 : bytes - 1))" if=dst && flip dst $at || return
 	done
 	as_in if=dst
 }
@@ -209,8 +201,7 @@ many()
 it "lists sixteen, and tells how many there are" many
 longer()
 {
-	copied && printf more >>dst && as_in if=dst &&
-	    head -c $((bytes - 1)) src >short &&
+	copied && printf more >>dst && as_in if=dst && head -c $((bytes - 1)) src >short &&
 	    refused 'short has 5000000 bytes, but m covers 5000001' if=short manifest=m check=1
 }
 it "takes a larger disk, and refuses a smaller one" longer
@@ -251,8 +242,7 @@ it "changes neither the disk nor the manifest" eval \
 bad=$((801 * 512))+512,$((3 * mib))+$((2 * mib))
 lost()
 {
-	"$blocks" make src 9M &&
-	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	"$blocks" make src 9M && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
 		"$pardd" if=src of=dst coe=1 manifest=m && cp dst old &&
 	    [[ $(jq -c 'select(has("xxh128") and .xxh128 == null) | [.offset, .length]' m) = \
 		"[0,$mib]"$'\n'"[$((3 * mib)),$mib]"$'\n'"[$((4 * mib)),$mib]" ]] || return
@@ -326,8 +316,7 @@ it "writes what is new, and takes a shorter source" grown
 # refused_base WHY: the target is as it was
 refused_base()
 {
-	cp dst old && refused "$1" if=src of=dst base=m && refused "$1" -d if=src of=dst base=m &&
-	    same dst old
+	cp dst old && refused "$1" if=src of=dst base=m && refused "$1" -d if=src of=dst base=m && same dst old
 }
 moved_on()
 {
@@ -364,8 +353,7 @@ another_serial()
 	"$blocks" make src 4M && truncate -s 4M disk disk2 && loop disk && a=$dev &&
 	    loop disk2 && b=$dev && serial_of "$a" S1 && serial_of "$b" S2 &&
 	    export SYSFS=$PWD/sysfs && exits 0 with_faults on=none "$pardd" if=src of="$a" manifest=m &&
-	    cp disk disk2 &&
-	    exits 101 with_faults on=none "$pardd" if=src of="$b" base=m verify=1 &&
+	    cp disk disk2 && exits 101 with_faults on=none "$pardd" if=src of="$b" base=m verify=1 &&
 	    one_line "m describes the disk S1, but $b is the disk S2" &&
 	    exits 0 with_faults on=none "$pardd" if=src of="$a" base=m
 }
@@ -375,8 +363,7 @@ verified()
 {
 	copied && flip dst 7 && flip src $((2 * mib)) &&
 	    exits 0 "$pardd" if=src of=dst base=m verify=1 manifest=m2 && same src dst &&
-	    says '^pardd: dst: .* bytes differed when they were read back' &&
-	    mv m2 m && as_in if=dst
+	    says '^pardd: dst: .* bytes differed when they were read back' && mv m2 m && as_in if=dst
 }
 it "does not trust the base with verify=1" verified
 with_verify()
@@ -389,8 +376,7 @@ only all
 for engine in async threads; do
 	engines()
 	{
-		copied engine="$engine" iflag=direct oflag=direct thr=2 bpt=33 &&
-		    as_in if=dst && sound dst
+		copied engine="$engine" iflag=direct oflag=direct thr=2 bpt=33 && as_in if=dst && sound dst
 	}
 	it "is right with engine=$engine" engines
 done
@@ -403,10 +389,8 @@ if ((EUID == 0)) && [[ -c /dev/loop-control ]]; then
 		    exits 0 "$pardd" if=src of="$a" seek=77 manifest=m &&
 		    as_in if="$a" && exits 0 "$pardd" if="$a" of=img && as_in if=img &&
 		    exits 0 "$pardd" if=src of="$a" seek=77 base=m &&
-		    [[ $(sed -n 's/ bytes.*copied.*//p' err) = 0 ]] &&
-		    loop disk2 --sector-size 4096 && b=$dev &&
-		    differs 14 '39424 4039679' if="$b" &&
-		    exits 0 "$pardd" if=src of=. bs=512 bpt=3 manifest=m2 &&
+		    [[ $(sed -n 's/ bytes.*copied.*//p' err) = 0 ]] && loop disk2 --sector-size 4096 && b=$dev &&
+		    differs 14 '39424 4039679' if="$b" && exits 0 "$pardd" if=src of=. bs=512 bpt=3 manifest=m2 &&
 		    refused 'm2 are not whole blocks' if="$b" manifest=m2 check=1 &&
 		    refused 'begins at byte 39424 of its target, but this copy at byte 0' \
 			if=src of="$a" base=m
@@ -443,8 +427,7 @@ spoilt()
 {
 	copied && cp m whole && sed "$2" whole >m && ! cmp -s m whole && rejects "$1"
 }
-it "refuses another version" spoilt 'line 1: a manifest of another version' \
-    '1s,manifest/1,manifest/2,'
+it "refuses another version" spoilt 'line 1: a manifest of another version' '1s,manifest/1,manifest/2,'
 it "refuses a range that is missing" spoilt 'line 3: .*follow' 3d
 it "refuses a digest that is none" spoilt 'line 2: .*no digest' '2s/"xxh128":"./"xxh128":"g/'
 endless()
@@ -510,8 +493,7 @@ it "has the same ranges with rate=" slowly
 
 incomplete()
 {
-	echo old >m && "$blocks" make src $bytes &&
-	    run with_faults "on=$PWD/$1 op=$2 at=2000384+512 fail=EIO" \
+	echo old >m && "$blocks" make src $bytes && run with_faults "on=$PWD/$1 op=$2 at=2000384+512 fail=EIO" \
 		"$pardd" if=src of=dst manifest=m && [[ $status = "$3" && $(<m) = old && ! -e m.pardd.tmp ]]
 }
 only plain asan
@@ -560,8 +542,7 @@ it "does not let its base be replaced by something else" based
 documented()
 {
 	copied && cp m m2 && copied manifesthash=sha256 || return
-	comm -3 <(jq -r 'keys[]' m m2 | sort -u) \
-	    <(sed -n '/^\.Sh MANIFESTS/,/^\.Sh THE/p' "$top/man/pardd-json.5" |
+	comm -3 <(jq -r 'keys[]' m m2 | sort -u) <(sed -n '/^\.Sh MANIFESTS/,/^\.Sh THE/p' "$top/man/pardd-json.5" |
 		sed -n 's/^\.\(It \)\?Cm \([a-z0-9_]*\)\( ,\)\?$/\2/p' | sort -u) >odd
 	[[ ! -s odd ]] || fail "$(<odd)"
 }

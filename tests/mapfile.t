@@ -19,8 +19,7 @@ copy()
 # but the first bytes
 takes()
 {
-	stuff && printf "$1" >map && cp src dst && truncate -s "$2" dst &&
-	    tail -c "+$(($2 + 1))" old >>dst &&
+	stuff && printf "$1" >map && cp src dst && truncate -s "$2" dst && tail -c "+$(($2 + 1))" old >>dst &&
 	    exits 0 with_faults "on=$PWD/dst op=write at=$(($2 == 0 ? size : 0))+$2 fail=EIO" \
 	    "$pardd" if=src of=dst map=map && complete && same src dst
 }
@@ -56,8 +55,7 @@ hostile_name()
 	local name=$'a\n\033[31m\rb'
 	"$blocks" make "$name" $size && exits 0 "$pardd" if="$name" of=dst map=map && complete &&
 	    same "$name" dst && ! grep -q $'[\033\r]' map &&
-	    exits 0 "$pardd" if="$name" of=dst map=map && cp map "$name.map" &&
-	    printf 'x\n' >"$name.map" &&
+	    exits 0 "$pardd" if="$name" of=dst map=map && cp map "$name.map" && printf 'x\n' >"$name.map" &&
 	    refused . if="$name" of=dst map="$name.map" && ! grep -q $'[\033\r]' err
 }
 it "is not misled by the names of the ends" hostile_name
@@ -169,13 +167,11 @@ unreadable()
 read_only()
 {
 	stuff && mkdir sub && chmod 755 sub &&
-	    exits 63 as_nobody "$pardd" if=src of=dst map=sub/map && one_line 'sub/map' &&
-	    same dst old
+	    exits 63 as_nobody "$pardd" if=src of=dst map=sub/map && one_line 'sub/map' && same dst old
 }
 # The program must be where every user may start it.
 if ((EUID == 0)) && command -v setpriv >/dev/null && (
-	cd "$scratch" && chmod 711 . && setpriv --reuid=65534 --regid=65534 \
-	    --clear-groups "$pardd" -V
+	cd "$scratch" && chmod 711 . && setpriv --reuid=65534 --regid=65534 --clear-groups "$pardd" -V
 ) >/dev/null 2>&1; then
 	it "stops before the first byte when the map cannot be read" unreadable
 	it "stops before the first byte when its directory cannot be written" read_only
@@ -184,8 +180,7 @@ else
 fi
 full()
 {
-	stuff && mkdir small && mount -t tmpfs -o size=64k none small &&
-	    undo umount -l "$PWD/small" || return
+	stuff && mkdir small && mount -t tmpfs -o size=64k none small && undo umount -l "$PWD/small" || return
 	printf "$first" >small/map
 	cp small/map before
 	head -c 1M /dev/zero >small/rest 2>/dev/null
@@ -203,16 +198,14 @@ full()
 room_for_two()
 {
 	local i
-	stuff && mkdir two && mount -t tmpfs -o size=64k none two &&
-	    undo umount -l "$PWD/two" || return
+	stuff && mkdir two && mount -t tmpfs -o size=64k none two && undo umount -l "$PWD/two" || return
 	{
 		echo "0 - 1"
 		for ((i = 0; i < size / 2; i += 1024)); do
 			printf '0x%08X  0x00000200  -\n0x%08X  0x00000200  ?\n' $i $((i + 512))
 		done
 	} >two/map
-	cp two/map before && cp two/map two/map.bak && ! cp two/map two/third 2>/dev/null &&
-	    rm two/third || return
+	cp two/map before && cp two/map two/map.bak && ! cp two/map two/third 2>/dev/null && rm two/third || return
 	exits 100 "$pardd" if=src of=dst map=two/map bs=512 &&
 	    same two/map.bak before && [[ ! -e two/map.pardd.tmp ]] &&
 	    [[ $(grep -c ' -$' two/map) = 512 && $(grep -c ' [?]$' two/map) = 0 ]]
@@ -225,8 +218,7 @@ read_only_fs()
 }
 can_mount()
 {
-	((EUID == 0)) && mkdir -p "$scratch/probe" &&
-	    mount -t tmpfs none "$scratch/probe" && umount "$scratch/probe"
+	((EUID == 0)) && mkdir -p "$scratch/probe" && mount -t tmpfs none "$scratch/probe" && umount "$scratch/probe"
 }
 if can_mount >/dev/null 2>&1; then
 	it "stops when the map's file system is full, before the first byte or later" full

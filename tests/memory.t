@@ -131,8 +131,7 @@ it "... what differs, and writes a map of it" eval 'in_memory && "$blocks" make 
 lost()
 {
 	if ((status == 100)); then
-		[[ $(tail -n 1 err) = 'pardd: NOT complete: '* ]] &&
-		    holds -z 20480+512 dst 0 0 150000
+		[[ $(tail -n 1 err) = 'pardd: NOT complete: '* ]] && holds -z 20480+512 dst 0 0 150000
 	else
 		said
 	fi && : >dst && rm -f map map.bak

@@ -269,8 +269,7 @@ model()
 	else
 		view=$src
 	fi
-	dd if="$view" of=part bs=1M skip="$off" count="$len" \
-	    iflag=skip_bytes,count_bytes status=none || return
+	dd if="$view" of=part bs=1M skip="$off" count="$len" iflag=skip_bytes,count_bytes status=none || return
 	rm -f want
 	[[ ! -e old ]] || cp old want
 	local where=$at
@@ -287,8 +286,7 @@ model()
 		((size >= where)) || truncate -s "$where" want
 		cp part part.padded
 		truncate -s "$padded" part.padded
-		dd if=part.padded of=want bs=1M seek="$where" oflag=seek_bytes \
-		    conv=notrunc status=none
+		dd if=part.padded of=want bs=1M seek="$where" oflag=seek_bytes conv=notrunc status=none
 	fi
 }
 
@@ -315,8 +313,7 @@ beside()
 	size=$(stat -c %s old)
 	n=$((at < size ? at : size))
 	cmp -n $n old "$dst" || fail "something changed before the range" || return
-	((end >= size)) || cmp -i $end old "$dst" ||
-	    fail "something changed behind the range"
+	((end >= size)) || cmp -i $end old "$dst" || fail "something changed behind the range"
 }
 
 as_wanted()
@@ -338,8 +335,7 @@ digests()
 		got=$(grep -Eo '\b[0-9a-f]{64}\b' err | head -n 1)
 		grep -q "$sum" err || fail "another digest: $got, not $sum" || return
 	fi
-	[[ " ${args[*]} " != *" hashfile=sums "* ]] || grep -q "$sum" sums ||
-	    fail "another digest in hashfile="
+	[[ " ${args[*]} " != *" hashfile=sums "* ]] || grep -q "$sum" sums || fail "another digest in hashfile="
 }
 
 # The lines for programs agree with the status.
@@ -517,8 +513,7 @@ one()
 {
 	local args=() picked dice src from sblock bytes to tblock room dst bs off \
 	    at len pad padded engine verify hash expect manifest json \
-	    sync coe map status_word profile trunc fault rules lost \
-	    error signal view would want_status status sum
+	    sync coe map status_word profile trunc fault rules lost error signal view would want_status status sum
 	rm -f -- *.tmp json sums manifest profile.* map map.* second faults socket spoilt err out
 	choose_source
 	choose_target

@@ -182,8 +182,7 @@ only all
 both()
 {
 	local a b
-	pair 12345856 && serve a -r file src && a=$uri && serve b file dst && b=$uri &&
-	    whole if="$a" of="$b" "$@"
+	pair 12345856 && serve a -r file src && a=$uri && serve b file dst && b=$uri && whole if="$a" of="$b" "$@"
 }
 it "copies from one server to another" both
 it "... by many workers, a little at a time" both thr=16 bs=4096 bpt=3
@@ -253,8 +252,7 @@ childless()
 it "... with SIGCHLD ignored by our parent, too" childless
 it "tells that a command was killed" failing 15 "[ sh -c 'kill -9 \$\$' ]" 'killed by signal 9$'
 it "tells of a command that is not there" failing 52 '[ no-such-server -s ]' 'starting no-such-server'
-it "escapes what a command said" failing 15 \
-    "[ sh -c 'printf \"a\\033[2Jb\" >&2; exit 1' ]" 'a\\x1[Bb]\[2Jb$'
+it "escapes what a command said" failing 15 "[ sh -c 'printf \"a\\033[2Jb\" >&2; exit 1' ]" 'a\\x1[Bb]\[2Jb$'
 no_words()
 {
 	usage 'stands between' if='[ a ] b' of=dst && usage 'not closed' if='[ a "b ]' of=dst &&
@@ -537,8 +535,7 @@ misfit()
 {
 	pair 1M && serve b --filter=blocksize-policy file dst blocksize-minimum=4096 blocksize-error-policy=error &&
 	    refused 'within a logical block of 4096' if=src of="$uri" bs=512 seek=1 count=8 &&
-	    copy 0 if="$uri" of=new bs=4k iflag=skip_bytes,count_bytes skip=1000 count=5000 &&
-	    holds new 0 1000 5000 9
+	    copy 0 if="$uri" of=new bs=4k iflag=skip_bytes,count_bytes skip=1000 count=5000 && holds new 0 1000 5000 9
 }
 it "refuses to write parts of such blocks, but reads them" misfit
 

@@ -17,8 +17,7 @@ it "takes count=7fffffffffffffffh for 8 EiB less one" eval \
     'exits 0 "$pardd" -dv if=/dev/zero of=/dev/null bs=1 count=7fffffffffffffffh && grep -wq 9223372036854775807 out err'
 in_blocks()
 {
-	exits 0 "$pardd" if=/dev/zero of=/dev/null bs=2 count=1kB && says '^2000 bytes' &&
-	    says '^1000\+0 records in$'
+	exits 0 "$pardd" if=/dev/zero of=/dev/null bs=2 count=1kB && says '^2000 bytes' && says '^1000\+0 records in$'
 }
 it "takes count=1kB for 1000 blocks, not bytes" in_blocks
 # As dd since coreutils 9.1.
@@ -83,11 +82,9 @@ for name in json log; do
 	it "says that there is no directory for $name=" plainly 52 "$name=no/x: there is no directory no" \
 	    if=/dev/null of=dst $name=no/x
 done
-it "says that there is no directory for a target" plainly 52 'no/x: there is no directory no' \
-    if=/dev/null of=no/x
+it "says that there is no directory for a target" plainly 52 'no/x: there is no directory no' if=/dev/null of=no/x
 it "... which one it is" plainly 52 '/dev/no/x/y: there is no directory /dev/no' if=/dev/null of=/dev/no/x/y
-it "tells what lists the disks" plainly 52 'No such file or directory; pardd -l lists the disks' \
-    if=/dev/sdzzz of=dst
+it "tells what lists the disks" plainly 52 'No such file or directory; pardd -l lists the disks' if=/dev/sdzzz of=dst
 not_root()
 {
 	local node
@@ -119,8 +116,7 @@ for name in bs bpt skip seek count thr; do
 done
 for pair in bs=0 bs=-1 bs=99E bpt=0 bpt=-1 thr=0 thr=-1 thr=17 thr=1000 coe=2 coe=x \
     sync=2 time=2 verbose=10 verbose=-1 deb=10 fua=4 dio=2 cdbsz=77 \
-    retries=-1 status=loud conv=nothing iflag=nothing oflag=nothing \
-    iflag=x; do
+    retries=-1 status=loud conv=nothing iflag=nothing oflag=nothing iflag=x; do
 	it "rejects $pair" no_number "${pair%%=*}" "${pair#*=}"
 done
 # The number counts blocks, but bytes were meant.
@@ -128,12 +124,10 @@ beyond()
 {
 	local want=$1
 	shift
-	"$blocks" make src 1M && "$blocks" make dst 1M && refused "$want" if=src "$@" &&
-	    does_not_say 'skip=.*count='
+	"$blocks" make src 1M && "$blocks" make dst 1M && refused "$want" if=src "$@" && does_not_say 'skip=.*count='
 }
 it "says that count= is blocks" beyond \
-    'count=1048576 is blocks of 512 bytes, and leads to byte 536870912, .* for bytes: count=1048576B$' \
-    of=. count=1M
+    'count=1048576 is blocks of 512 bytes, and leads to byte 536870912, .* for bytes: count=1048576B$' of=. count=1M
 it "... unless as many bytes are not there" beyond 'src at 1048576$' of=. count=1048577
 it "... nor where they are bytes" beyond 'count= leads .* at 1048576$' of=. count=1048577B
 it "says that skip= is blocks" beyond 'skip= leads .* for bytes: skip=1048575B$' of=. skip=1048575
@@ -209,8 +203,7 @@ it "... but none of what is otherwise here" slip -s 1M a b c "no option -s; --he
 it "... nor of a line with operands" slip a b bs=512 "'a' is not an operand.*"
 it "... nor of one that has a device where the map would be" slip copy /dev/a /dev/b "'copy' is not an operand.*"
 it "... nor of one that is too long" slip a b "$(printf %0900d 0)" "'a' is not an operand.*"
-it "... and quotes names for a shell" slip 'a;b' "it's" \
-    " write: pardd if='a;b' of='it'\\\\''s'"
+it "... and quotes names for a shell" slip 'a;b' "it's" " write: pardd if='a;b' of='it'\\\\''s'"
 wrong_kind()
 {
 	"$blocks" make src 1000 && usage 'sgio is for block devices' "$@" && [[ ! -e dst ]]
@@ -541,8 +534,7 @@ given 'command -v fish' "no fish" it "completes each word of a list in fish" com
 completes_files()
 {
 	: >there && "$pardd" --completion=bash >c && names=$("$pardd" --help all |
-	    sed -n 's/^  \([a-z]*\)=\(FILE\||\|FD\|PATH\)* .*/\1/p') &&
-	    [[ $names = *hashfile*control* ]] && bash -c '
+	    sed -n 's/^  \([a-z]*\)=\(FILE\||\|FD\|PATH\)* .*/\1/p') && [[ $names = *hashfile*control* ]] && bash -c '
 		. ./c
 		compopt() { :; }
 		for name; do
@@ -572,8 +564,7 @@ for opt in -d --dry-run; do
 	it "ends as the real run would with $opt (excl)" dry 67 if=src of=old oflag=excl
 	it "ends as the real run would with $opt (nocreat)" dry 52 if=src of=new oflag=nocreat
 	it "ends as the real run would with $opt (no directory)" dry 52 if=src of=no/new
-	it "ends as the real run would with $opt (/dev)" \
-	    dry 101 if=src of="/dev/pardd-test-typo-$$"
+	it "ends as the real run would with $opt (/dev)" dry 101 if=src of="/dev/pardd-test-typo-$$"
 done
 dry_pipe()
 {
@@ -594,8 +585,7 @@ dry_ends()
 {
 	"$blocks" make src 1000 && "$blocks" make dst 500 9 && : >err && : >out || return
 	pardd=$pardd sh -c "\"\$pardd\" -dv $2" >out 2>err || fail "$(<err)" || return
-	grep -q '^output=' "$1" && size_is src 1000 && holds src 0 0 1000 &&
-	    size_is dst 500 && holds dst 0 0 500 9
+	grep -q '^output=' "$1" && size_is src 1000 && holds src 0 0 1000 && size_is dst 500 && holds dst 0 0 500 9
 }
 it "... by the name of its descriptor" dry_ends err 'if=src of=/dev/stdout 1<>dst'
 it "... that is appended to" dry_ends err 'if=src of=dst >>dst'
@@ -629,8 +619,7 @@ dry_denied()
 	[[ $? = 63 ]] || fail "$(<err)" || return
 	exits 101 "$@" skip=99 && exits 101 "$@" skip=99 -d
 }
-if ((EUID == 0)) && setpriv --reuid=65534 --regid=65534 --clear-groups \
-    "$pardd" -V >/dev/null 2>&1; then
+if ((EUID == 0)) && setpriv --reuid=65534 --regid=65534 --clear-groups "$pardd" -V >/dev/null 2>&1; then
 	it "is refused for the same reason with --dry-run" dry_denied
 else
 	skip "not root, or no setpriv" "is refused for the same reason with --dry-run"
@@ -645,10 +634,8 @@ words()
 exact()
 {
 	words || return
-	[[ ! -s out && $(wc -l <err) = 4 ]] &&
-	    [[ $(sed -n 1p err) = '2+1 records in' ]] &&
-	    [[ $(sed -n 2p err) = '2+1 records out' ]] &&
-	    sed -n 3p err | grep -Eq "$bytes_line" &&
+	[[ ! -s out && $(wc -l <err) = 4 ]] && [[ $(sed -n 1p err) = '2+1 records in' ]] &&
+	    [[ $(sed -n 2p err) = '2+1 records out' ]] && sed -n 3p err | grep -Eq "$bytes_line" &&
 	    [[ $(sed -n 4p err) = 'pardd: complete, flushed' ]] && return
 	fail "$(<err)"
 }
@@ -684,14 +671,12 @@ none_short()
 it "prints that the copy is not complete with status=none" none_short
 noxfer()
 {
-	words status=noxfer && [[ $(head -n 2 err) = $'2+1 records in\n2+1 records out' ]] &&
-	    does_not_say copied
+	words status=noxfer && [[ $(head -n 2 err) = $'2+1 records in\n2+1 records out' ]] && does_not_say copied
 }
 it "leaves out the bytes line with status=noxfer" noxfer
 timed()
 {
-	words time=1 &&
-	    says '^time to transfer data was [0-9]+\.[0-9]{6} secs, [0-9]+\.[0-9]{2} MB/sec$'
+	words time=1 && says '^time to transfer data was [0-9]+\.[0-9]{6} secs, [0-9]+\.[0-9]{2} MB/sec$'
 }
 it "prints sgp_dd's timing line with time=1" timed
 untimed()
@@ -736,8 +721,7 @@ no_if()
 {
 	echo typed | script -qec "'$pardd' of=dst 2>err" shown >/dev/null
 	says 'if= is missing, so this terminal is read' && [[ $(<dst) = typed ]] && complete &&
-	    echo typed | script -qec "'$pardd' if=- of=dst 2>err" shown >/dev/null &&
-	    does_not_say 'if= is missing'
+	    echo typed | script -qec "'$pardd' if=- of=dst 2>err" shown >/dev/null && does_not_say 'if= is missing'
 }
 if script -qec true /dev/null >/dev/null 2>&1; then
 	it "writes no image to a terminal, unless it is named" no_of

@@ -23,40 +23,29 @@ file_self()
 	    holds dir/a 4096 0 4096 1 || return
 	exits 0 "$pardd" if=dir/a of=hard force=overlap && holds hard 4096 0 4096 1
 }
-it "refuses to copy a file onto itself under any name, but for disjoint ranges" \
-    file_self
+it "refuses to copy a file onto itself under any name, but for disjoint ranges" file_self
 # overlapping OPERANDS, disjoint OPERANDS: on a disk that is in order
 overlapping()
 {
-	disk && snapshot && eval "set -- $*" &&
-	    refused 'force=overlap writes anyway\)$' "$@" bs=512 &&
+	disk && snapshot && eval "set -- $*" && refused 'force=overlap writes anyway\)$' "$@" bs=512 &&
 	    refused 'force=overlap' "$@" bs=512 force="$(other_words overlap)" && as_it_was
 }
 disjoint()
 {
 	disk && snapshot && eval "set -- $*" && exits 0 "$pardd" "$@" bs=512 && complete
 }
-it "sees a disk overlap its partition" \
-    overlapping 'if=$d of=$p1 skip=6143 count=1 seek=4095'
-it "lets a disk's last sector before a partition go into it" \
-    disjoint 'if=$d of=$p1 skip=2047 count=1'
-it "lets the sector behind a partition go into it" \
-    disjoint 'if=$d of=$p1 skip=6144 count=8'
-it "sees a partition overlap its disk" \
-    overlapping 'if=$p2 of=$d skip=10 count=10 seek=7187'
-it "lets a partition go just before it" \
-    disjoint 'if=$p2 of=$d skip=10 count=10 seek=7168'
+it "sees a disk overlap its partition" overlapping 'if=$d of=$p1 skip=6143 count=1 seek=4095'
+it "lets a disk's last sector before a partition go into it" disjoint 'if=$d of=$p1 skip=2047 count=1'
+it "lets the sector behind a partition go into it" disjoint 'if=$d of=$p1 skip=6144 count=8'
+it "sees a partition overlap its disk" overlapping 'if=$p2 of=$d skip=10 count=10 seek=7187'
+it "lets a partition go just before it" disjoint 'if=$p2 of=$d skip=10 count=10 seek=7168'
 it "lets one partition go onto the other" disjoint 'if=$p1 of=$p2'
-it "lets one partition go onto the other by the disk" \
-    disjoint 'if=$p1 of=$d seek=7168'
+it "lets one partition go onto the other by the disk" disjoint 'if=$p1 of=$d seek=7168'
 it "sees a partition overlap itself" overlapping 'if=$p1 of=$p1 count=2 seek=1'
-it "lets disjoint ranges of one partition go" \
-    disjoint 'if=$p1 of=$p1 count=2 seek=2'
+it "lets disjoint ranges of one partition go" disjoint 'if=$p1 of=$p1 count=2 seek=2'
 it "sees a disk overlap its medium" overlapping 'if=disk.img of=$d'
-it "sees a partition overlap the disk's medium" \
-    overlapping 'if=disk.img of=$p1 skip=2048 count=1'
-it "lets the medium before a partition go into it" \
-    disjoint 'if=disk.img of=$p1 skip=2000 count=48'
+it "sees a partition overlap the disk's medium" overlapping 'if=disk.img of=$p1 skip=2048 count=1'
+it "lets the medium before a partition go into it" disjoint 'if=disk.img of=$p1 skip=2000 count=48'
 windows()
 {
 	disk && loop disk.img --offset 4M && e=$dev && snapshot &&
@@ -68,21 +57,18 @@ windows()
 it "sees two loop devices overlap in one file" windows
 on_target()
 {
-	disk && mounted "$p1" && cp src m/src && snapshot &&
-	    refused 'is mounted' if=m/src of="$p1" force=overlap &&
+	disk && mounted "$p1" && cp src m/src && snapshot && refused 'is mounted' if=m/src of="$p1" force=overlap &&
 	    refused 'force=overlap writes anyway\)$' if=m/src of="$p1" force=mounted &&
 	    refused 'force=overlap writes anyway\)$' if=m/src of="$d" \
 		bs=512 seek=6016 force=mounted &&
-	    as_it_was && exits 0 "$pardd" if=m/src of="$p2" &&
-	    exits 0 "$pardd" if=m/src of="$d" bs=512 seek=7168
+	    as_it_was && exits 0 "$pardd" if=m/src of="$p2" && exits 0 "$pardd" if=m/src of="$d" bs=512 seek=7168
 }
 it "refuses a source on the target's own file system" on_target
 # The numbers that these file systems have for a file are no device's.
 on_overlay()
 {
 	disk && mounted "$p1" && cp src m/src && mkdir empty o &&
-	    mount -t overlay -o "lowerdir=$PWD/m:$PWD/empty" none o &&
-	    undo umount "$PWD/o" && snapshot &&
+	    mount -t overlay -o "lowerdir=$PWD/m:$PWD/empty" none o && undo umount "$PWD/o" && snapshot &&
 	    refused 'is mounted' if=o/src of="$p1" &&
 	    refused 'overlaps the one.*force=overlap writes anyway\)$' if=o/src of="$p1" force=mounted &&
 	    refused 'force=overlap writes anyway\)$' if=o/src of="$d" bs=512 seek=6016 force="$(other_words overlap)" &&

@@ -13,14 +13,12 @@ over()
 # layers: `low` below `up`, in memory, for an overlay lies on none
 layers()
 {
-	mkdir t && mount -t tmpfs none t && undo umount "$PWD/t" && cd t &&
-	    mkdir low up work m
+	mkdir t && mount -t tmpfs none t && undo umount "$PWD/t" && cd t && mkdir low up work m
 }
 # overlay: the two at m; a is in the lower one, b in the upper one
 overlay()
 {
-	layers && "$blocks" make low/a 256k 1 && "$blocks" make up/b 256k 2 &&
-	    "$blocks" make other 256k 3 &&
+	layers && "$blocks" make low/a 256k 1 && "$blocks" make up/b 256k 2 && "$blocks" make other 256k 3 &&
 	    over "lowerdir=$PWD/low,upperdir=$PWD/up,workdir=$PWD/work"
 }
 can_overlay()
@@ -114,8 +112,7 @@ given can_nbd "no nbdkit, or built without libnbd" it "... and what an NBD serve
 unseen()
 {
 	overlay && unshare -m --propagation private bash -c \
-	    'mount -t tmpfs none up && exec "$0" if=m/b of=m/c' "$pardd" 2>err &&
-	    complete && holds up/c 0 0 256k 2
+	    'mount -t tmpfs none up && exec "$0" if=m/b of=m/c' "$pardd" 2>err && complete && holds up/c 0 0 256k 2
 }
 given 'unshare -m --propagation private true' "no mounts of one's own" \
     it "copies where the layers cannot be seen, as in a container" unseen

@@ -14,8 +14,7 @@ fits()
 # page OPERANDS...: it is in the file out, and is one
 page()
 {
-	exits 0 "$pardd" -d "$@" && fits && [[ ! -s err ]] &&
-	    ! grep -q '^[a-z_]*=' out
+	exits 0 "$pardd" -d "$@" && fits && [[ ! -s err ]] && ! grep -q '^[a-z_]*=' out
 }
 # has REGEX: a line of the page; words as they stand between its line ends
 has()

@@ -14,13 +14,11 @@ only plain asan		# one thread looks, before there are others
 
 gpt_table()
 {
-	printf '%s\n' 'label: gpt' 'size=2M,name="first one"' 'size=3M' \
-	    'size=1M,name="evil\\x1b"'
+	printf '%s\n' 'label: gpt' 'size=2M,name="first one"' 'size=3M' 'size=1M,name="evil\\x1b"'
 }
 dos_table()
 {
-	printf '%s\n' 'label: dos' 'size=2M' 'size=6M,type=5' 'size=1M' \
-	    'size=512K' 'size=2M' 'size=1M'
+	printf '%s\n' 'label: dos' 'size=2M' 'size=6M,type=5' 'size=1M' 'size=512K' 'size=2M' 'size=1M'
 }
 # fill DISK SECTOR SEED: what lies in partitions knows its place
 fill()
@@ -34,21 +32,18 @@ fill()
 # image NAME KIND SEED: 12 MiB with a table
 image()
 {
-	rm -f "$1" && truncate -s 12M "$1" && "$2_table" | sfdisk -q "$1" &&
-	    fill "$1" 512 "$3"
+	rm -f "$1" && truncate -s 12M "$1" && "$2_table" | sfdisk -q "$1" && fill "$1" 512 "$3"
 }
 # disk NAME KIND SECTOR SEED: the same as a loop device; its name is in $NAME
 disk()
 {
-	truncate -s 12M "$1.img" && loop "$1.img" -b "$3" &&
-	    printf -v "$1" %s "$dev" && "$2_table" |
+	truncate -s 12M "$1.img" && loop "$1.img" -b "$3" && printf -v "$1" %s "$dev" && "$2_table" |
 	    sfdisk -q --no-reread --no-tell-kernel "$dev" && fill "$dev" "$3" "$4"
 }
 # route DISK N: the columns Start and Sectors of a partition, by fdisk's library
 route()
 {
-	sfdisk -d "$1" | sed -n \
-	    "s/^[^ ]*[^0-9 ]\{0,1\}$2 : start= *\([0-9]*\), size= *\([0-9]*\),.*/\1 \2/p"
+	sfdisk -d "$1" | sed -n "s/^[^ ]*[^0-9 ]\{0,1\}$2 : start= *\([0-9]*\), size= *\([0-9]*\),.*/\1 \2/p"
 }
 
 # ------------------------------------------- as with the columns of fdisk -l
@@ -58,8 +53,7 @@ reads()
 {
 	local n start count
 	for n in "${@:3}"; do
-		read -r start count < <(route "$1" "$n") ||
-		    fail "no partition $n by fdisk" || return
+		read -r start count < <(route "$1" "$n") || fail "no partition $n by fdisk" || return
 		dd if="$1" of=want bs="$2" skip="$start" count="$count" \
 		    status=none && exits 0 "$pardd" if="$1" of="got$n" \
 		    ipart="$n" && complete && same want "got$n" || return
@@ -70,12 +64,9 @@ writes()
 {
 	local n start count
 	for n in "${@:3}"; do
-		read -r start count < <(route "$1" "$n") ||
-		    fail "no partition $n by fdisk" || return
-		"$blocks" make new "$((count * $2))" 7 &&
-		    cat "$1" >want && dd if=new of=want bs="$2" seek="$start" \
-		    conv=notrunc status=none &&
-		    exits 0 "$pardd" if=new of="$1" opart="$n" thr=3 bpt=64 &&
+		read -r start count < <(route "$1" "$n") || fail "no partition $n by fdisk" || return
+		"$blocks" make new "$((count * $2))" 7 && cat "$1" >want && dd if=new of=want bs="$2" seek="$start" \
+		    conv=notrunc status=none && exits 0 "$pardd" if=new of="$1" opart="$n" thr=3 bpt=64 &&
 		    complete && same want "$1" || return
 	done
 }
@@ -95,16 +86,13 @@ disk_both_ways()
 # An image of a disk with sectors of 4096 bytes.
 large_image()
 {
-	disk d gpt 4096 1 && reads "$d" 4096 1 2 3 && cat "$d" >image &&
-	    for n in 1 2 3; do
+	disk d gpt 4096 1 && reads "$d" 4096 1 2 3 && cat "$d" >image && for n in 1 2 3; do
 		    exits 0 "$pardd" if=image of=part$n ipart=$n &&
 			same part$n got$n || return
 	    done
 }
-it "takes the partitions of a GPT image as fdisk does" \
-    image_both_ways gpt 1 2 3
-it "takes those of an MBR image, extended and logical too" \
-    image_both_ways dos 1 3 4 5 6 2
+it "takes the partitions of a GPT image as fdisk does" image_both_ways gpt 1 2 3
+it "takes those of an MBR image, extended and logical too" image_both_ways dos 1 3 4 5 6 2
 if [[ -n $loops ]]; then
 	it "takes the partitions of a GPT disk" disk_both_ways gpt 512 1 2 3
 	it "takes those of an MBR disk" disk_both_ways dos 512 1 3 4 5 6 2
@@ -124,8 +112,7 @@ far()
 	for n in 1 2 3; do
 		read -r start count < <(route "$dev" "$n")
 		exits 0 "$pardd" -dv if="$dev" of=/dev/null ipart=$n &&
-		    grep -qx "source_first_byte=$((start * 4096))" out &&
-		    grep -qx "bytes=$((count * 4096))" out ||
+		    grep -qx "source_first_byte=$((start * 4096))" out && grep -qx "bytes=$((count * 4096))" out ||
 		    fail "partition $n: $(cat out err)" || return
 	done
 }
@@ -139,8 +126,7 @@ one_to_other()
 	    opart=5 count=1M iflag=count_bytes && complete || return
 	read -r from _ < <(route a 1)
 	read -r to _ < <(route b 5)
-	cmp -n 1M <(tail -c +$((from * 512 + 1)) a) \
-	    <(tail -c +$((to * 512 + 1)) b)
+	cmp -n 1M <(tail -c +$((from * 512 + 1)) a) <(tail -c +$((to * 512 + 1)) b)
 }
 it "copies a partition of one disk into one of another" one_to_other
 it "copies a partition into another of the same disk" eval \
@@ -156,8 +142,7 @@ it "takes a partition of what standard input is" eval \
 counts()
 {
 	image a gpt 1 && dd if=a of=want bs=512 skip=2053 count=7 status=none &&
-	    exits 0 "$pardd" if=a of=got ipart=1 skip=5 count=7 &&
-	    complete && same want got
+	    exits 0 "$pardd" if=a of=got ipart=1 skip=5 count=7 && complete && same want got
 }
 it "counts skip= from the partition's first byte" counts
 seeks()
@@ -169,36 +154,27 @@ seeks()
 it "counts seek= from there" seeks
 untouched()
 {
-	image a gpt 1 && cp a was && "$blocks" make large 4M 3 &&
-	    refused "$@" && same was a
+	image a gpt 1 && cp a was && "$blocks" make large 4M 3 && refused "$@" && same was a
 }
-it "refuses skip= past the partition" \
-    untouched 'partition 1 of a' if=a of=/dev/null ipart=1 skip=4097
-it "refuses count= past the partition" \
-    untouched 'partition 1 of a' if=a of=/dev/null ipart=1 skip=1 count=4096
-it "refuses seek= past the partition" \
-    untouched 'partition 1 of a' if=large of=a opart=1 seek=4097 count=0
-it "refuses what is larger than the partition" \
-    untouched 'partition 1 of a has room for 2097152' if=large of=a opart=1
+it "refuses skip= past the partition" untouched 'partition 1 of a' if=a of=/dev/null ipart=1 skip=4097
+it "refuses count= past the partition" untouched 'partition 1 of a' if=a of=/dev/null ipart=1 skip=1 count=4096
+it "refuses seek= past the partition" untouched 'partition 1 of a' if=large of=a opart=1 seek=4097 count=0
+it "refuses what is larger than the partition" untouched 'partition 1 of a has room for 2097152' if=large of=a opart=1
 it "refuses what is larger from seek= on" \
     untouched 'partition 2 of a has room' if=large of=a opart=2 seek=1 count=6144
-it "refuses padding past the partition" \
-    untouched 'partition 1 of a has room' \
+it "refuses padding past the partition" untouched 'partition 1 of a has room' \
     if=large of=a opart=1 bs=10k conv=sync count=205
 fills()
 {
-	image a gpt 1 && cp a want && dd if=/dev/zero of=want bs=512 seek=6144 \
-	    count=6144 conv=notrunc status=none &&
-	    exits 0 "$pardd" if=/dev/zero of=a opart=2 && complete &&
-	    same want a
+	image a gpt 1 && cp a want && dd if=/dev/zero of=want bs=512 seek=6144 count=6144 conv=notrunc status=none &&
+	    exits 0 "$pardd" if=/dev/zero of=a opart=2 && complete && same want a
 }
 it "fills a partition with zeros, and nothing else" fills
 pours()
 {
 	image a gpt 1 && cp a want && dd if=/dev/zero of=want bs=512 seek=2048 \
 	    count=4096 conv=notrunc status=none || return
-	exits "$1" "$pardd" of=a opart=1 thr=4 bpt=37 \
-	    < <(head -c "$2" /dev/zero) && same want a
+	exits "$1" "$pardd" of=a opart=1 thr=4 bpt=37 < <(head -c "$2" /dev/zero) && same want a
 }
 it "takes a stream that fills a partition" pours 0 2M
 it "stops a stream at the partition's end, with 78" pours 78 $((2097152 + 1))
@@ -216,8 +192,7 @@ it "keeps to the partition with conv=sparse" sparse
 lists()
 {
 	image a gpt 1 && refused 'ipart=9: .*no such partition on a; it has 1 \(bytes 1048576 to 3145727\), 2 \(bytes 3145728 to 6291455\), 3 ' \
-	    if=a of=/dev/null ipart=9 &&
-	    refused 'opart=4: .*no such partition on a' if=a of=a opart=4
+	    if=a of=/dev/null ipart=9 && refused 'opart=4: .*no such partition on a' if=a of=a opart=4
 }
 it "refuses a partition that is not there, and lists those that are" lists
 no_table()
@@ -228,8 +203,7 @@ no_table()
 it "refuses an end without a table" no_table
 empty_table()
 {
-	truncate -s 12M a && echo 'label: gpt' | sfdisk -q a &&
-	    refused 'table of a is empty' if=a of=. ipart=1
+	truncate -s 12M a && echo 'label: gpt' | sfdisk -q a && refused 'table of a is empty' if=a of=. ipart=1
 }
 it "refuses an empty table" empty_table
 no_disk()
@@ -240,8 +214,7 @@ no_disk()
 	    refused 'has no partitions' if=a of=/dev/null opart=1 &&
 	    refused 'has no partitions' if=a of=new opart=1 &&
 	    refused 'has no partitions' if=a of=a oflag=append opart=1 &&
-	    : >empty && refused 'has no partitions' if=empty of=. ipart=1 &&
-	    [[ ! -e new ]]
+	    : >empty && refused 'has no partitions' if=empty of=. ipart=1 && [[ ! -e new ]]
 }
 it "refuses streams, generated input, what is empty or not there" no_disk
 it "will not cut off the rest of the disk" eval \
@@ -258,8 +231,7 @@ beyond()
 it "refuses a partition beyond the disk's end" beyond
 cut_gpt()
 {
-	image a gpt 1 && truncate -s 9M a &&
-	    refused 'GPT is made for a larger disk' if=a of=. ipart=1
+	image a gpt 1 && truncate -s 9M a && refused 'GPT is made for a larger disk' if=a of=. ipart=1
 }
 it "refuses the GPT of a larger disk" cut_gpt
 # 256 bytes an entry, in both headers
@@ -288,11 +260,9 @@ it "... and of the table of a Sun, an SGI or an Amiga" foreign
 other_sector()
 {
 	disk d gpt 512 1 && cat "$d" >copy && loop copy -b 4096 &&
-	    refused 'GPT counts in sectors of 512 bytes, and the disk has 4096' \
-	    if="$dev" of=. ipart=1
+	    refused 'GPT counts in sectors of 512 bytes, and the disk has 4096' if="$dev" of=. ipart=1
 }
-[[ -z $loops ]] ||
-    it "refuses a GPT in sectors of another size, and says so" other_sector
+[[ -z $loops ]] || it "refuses a GPT in sectors of another size, and says so" other_sector
 looped()
 {
 	image a dos 1 || return
@@ -304,8 +274,7 @@ looped()
 it "refuses a chain of logical partitions that leads back into itself" looped
 absurd()
 {
-	image a gpt 1 && printf '\377\377\377\0' |
-	    dd of=a bs=1 seek=$((512 + 80)) conv=notrunc status=none &&
+	image a gpt 1 && printf '\377\377\377\0' | dd of=a bs=1 seek=$((512 + 80)) conv=notrunc status=none &&
 	    refused 'cannot have that many entries' if=a of=. ipart=1
 }
 it "refuses a GPT of sixteen million entries" absurd
@@ -337,8 +306,7 @@ it "notes a target's range within a partition" \
     noted 'target, a, begins 512 bytes into partition 1 and ends 1048064 bytes before the end of partition 1' \
     if=new of=a seek=2049
 it "notes a source's range within a partition" \
-    noted 'source, a, begins 512 bytes into partition 1 and ends 2048 bytes before' \
-    if=a of=. skip=2049 count=4091
+    noted 'source, a, begins 512 bytes into partition 1 and ends 2048 bytes before' if=a of=. skip=2049 count=4091
 once()
 {
 	image a gpt 1 && exits 0 "$pardd" if=a of=b of=c of=d skip=2049 count=4091 &&
@@ -355,31 +323,23 @@ it "notes a range that goes on behind the last partition" \
     noted 'begins at the first byte of partition 3 and ends 512 bytes after the end of partition 3' \
     if=a of=. skip=12288 count=2049
 it "notes a range that begins before a partition" \
-    noted 'begins 512 bytes before partition 1 and ends at the end of partition 1' \
-    if=a of=. skip=2047 count=4097
+    noted 'begins 512 bytes before partition 1 and ends at the end of partition 1' if=a of=. skip=2047 count=4097
 it "notes a range that takes two partitions" \
-    noted 'begins at the first byte of partition 1 and ends at the end of partition 2' \
-    if=a of=. skip=2048 count=10240
+    noted 'begins at the first byte of partition 1 and ends at the end of partition 2' if=a of=. skip=2048 count=10240
 it "notes that seek= was forgotten" \
     noted 'target, a, begins at the first byte of the disk and ends 1048576 bytes before the end of partition 1' \
     if=b of=a skip=1 count=4096
 it "notes that count= was forgotten" \
-    noted 'source, a, begins at the first byte of partition 2 and ends at the end of the disk' \
-    if=a of=. skip=6144
+    noted 'source, a, begins at the first byte of partition 2 and ends at the end of the disk' if=a of=. skip=6144
 it "notes ipart= without opart= on a disk with partitions" \
-    noted 'target, a, begins at the first byte of the disk and ends at the end of partition 1' \
-    if=a of=a ipart=2
-it "says nothing of a partition in its columns" \
-    silent if=a of=. skip=2048 count=4096
-it "says nothing of a partition by its number" \
-    silent if=a of=a ipart=1 opart=2
-it "says nothing of a part of a partition by its number" \
-    silent if=a of=. ipart=1 skip=3 count=5
+    noted 'target, a, begins at the first byte of the disk and ends at the end of partition 1' if=a of=a ipart=2
+it "says nothing of a partition in its columns" silent if=a of=. skip=2048 count=4096
+it "says nothing of a partition by its number" silent if=a of=a ipart=1 opart=2
+it "says nothing of a part of a partition by its number" silent if=a of=. ipart=1 skip=3 count=5
 it "says nothing of a whole disk" silent if=a of=.
 it "says nothing of a whole disk with count=" silent if=a of=. count=24576
 it "says nothing of a whole disk onto another" silent if=b of=a
-it "says nothing of the first partitions with the table" \
-    silent if=a of=. count=12288
+it "says nothing of the first partitions with the table" silent if=a of=. count=12288
 it "says nothing of the table itself" silent if=a of=. count=34
 it "says nothing where there is no table" silent if=b of=. skip=5 count=70
 it "prints no note with status=none" eval \
@@ -389,23 +349,19 @@ logical()
 	local start count
 	image a dos 1
 	read -r start count < <(route a 5)
-	exits 0 "$pardd" if=a of=. skip="$start" count="$count" &&
-	    does_not_say note: || return
+	exits 0 "$pardd" if=a of=. skip="$start" count="$count" && does_not_say note: || return
 	exits 0 "$pardd" if=a of=. skip="$start" count=$((count + 1)) &&
 	    says 'note: .*ends 512 bytes after the end of partition 5$' || return
 	read -r start count < <(route a 2)
-	exits 0 "$pardd" if=a of=. skip="$start" count="$count" &&
-	    does_not_say note: &&
-	    exits 0 "$pardd" if=a of=. skip="$start" count=$((count + 1)) &&
-	    says 'note: .*partition 2 and ends'
+	exits 0 "$pardd" if=a of=. skip="$start" count="$count" && does_not_say note: &&
+	    exits 0 "$pardd" if=a of=. skip="$start" count=$((count + 1)) && says 'note: .*partition 2 and ends'
 }
 it "knows logical partitions from the extended one" logical
 unread()
 {
 	image a gpt 1 && exits 0 strace -f -o log -e trace=openat,preadv2,pread64 \
 	    "$pardd" if=a of=b && ! grep 'pread64(.*, 512, 0)' log &&
-	    exits 0 strace -f -o log -e trace=pread64 "$pardd" if=a of=b \
-	    count=5 && grep -q 'pread64(.*, 512, 0)' log
+	    exits 0 strace -f -o log -e trace=pread64 "$pardd" if=a of=b count=5 && grep -q 'pread64(.*, 512, 0)' log
 }
 [[ $VARIANT != plain ]] || given 'command -v strace' "no strace" \
     it "does not look for a table when all is copied" unread
@@ -417,10 +373,8 @@ uncached()
 }
 leaves_cache()
 {
-	uncached && exits 0 "$pardd" -dv if=a of=. ipart=2 &&
-	    [[ $("$blocks" incore a) = 0 ]] || return
-	cat a >/dev/null && exits 0 "$pardd" -dv if=a of=. ipart=2 &&
-	    (($("$blocks" incore a) > 3000))
+	uncached && exits 0 "$pardd" -dv if=a of=. ipart=2 && [[ $("$blocks" incore a) = 0 ]] || return
+	cat a >/dev/null && exits 0 "$pardd" -dv if=a of=. ipart=2 && (($("$blocks" incore a) > 3000))
 }
 try_uncached()
 {
@@ -436,8 +390,7 @@ beside_mounted()
 	truncate -s 12M disk && gpt_table | sfdisk -q disk && loop disk -P || return
 	# for a kernel that knows no tables
 	[[ -b ${dev}p2 ]] || "$tools/part" add "$dev" 2 6144 6144
-	until_true 20 test -b "$dev"p2 && mke2fs -q -t ext4 "$dev"p2 &&
-	    mkdir at && mount "$dev"p2 at || return
+	until_true 20 test -b "$dev"p2 && mke2fs -q -t ext4 "$dev"p2 && mkdir at && mount "$dev"p2 at || return
 	undo umount "$PWD/at"
 	exits 0 "$pardd" of="$dev" opart=1 < <(head -c 1M /dev/zero) && complete &&
 	    exits 101 "$pardd" of="$dev" opart=2 </dev/zero && one_line p2
@@ -481,14 +434,12 @@ not_astray()
 it "says nothing of an MBR on a larger target" not_astray dos 16M
 it "says nothing when the target is as large" not_astray gpt 12M
 it "says nothing of it when it was not the whole disk" not_astray gpt 16M count=34
-it "says nothing of it when the copy failed" eval \
-    'image a gpt 1 && "$blocks" make b 16M 5 &&
+it "says nothing of it when the copy failed" eval 'image a gpt 1 && "$blocks" make b 16M 5 &&
     exits 103 with_faults "on=$PWD/b op=flush fail=EIO" "$pardd" if=a of=b && faulty fdatasync && does_not_say sgdisk'
 # smaller BLOCKS: onto a disk of 8 MiB; the partitions end at block 14336
 smaller()
 {
-	image a gpt 1 && truncate -s 8M b.img && loop b.img &&
-	    exits 0 "$pardd" if=a of="$dev" count="$1" && complete
+	image a gpt 1 && truncate -s 8M b.img && loop b.img && exits 0 "$pardd" if=a of="$dev" count="$1" && complete
 }
 astray_smaller()
 {
@@ -521,8 +472,7 @@ left_behind()
 }
 out_of_order()
 {
-	crossed && smaller_disk 8M && left_behind count=4096 &&
-	    left_behind count=16383 || return
+	crossed && smaller_disk 8M && left_behind count=4096 && left_behind count=16383 || return
 	exits 0 "$pardd" if="$a" of=image count=4096 && says "partition 1 of $a" &&
 	    exits 0 "$pardd" if="$a" of="$dev" count=16384 && does_not_say beyond &&
 	    sfdisk -d "$dev" | grep -q 'start= *8192, size= *8192'
@@ -539,8 +489,7 @@ many_behind()
 		for ((n = 1; n <= 11; n++)); do
 			echo "start=$((2048 + n * 1024)),size=64"
 		done
-	} | sfdisk -q a.img && loop a.img && a=$dev && exits 0 "$pardd" if="$a" \
-	    of=b.img count=11264 &&
+	} | sfdisk -q a.img && loop a.img && a=$dev && exits 0 "$pardd" if="$a" of=b.img count=11264 &&
 	    says "^pardd: note: partitions 9, 10 and 11 of $a end beyond" &&
 	    exits 0 "$pardd" if="$a" of=b.img count=4096 &&
 	    says "partitions 2, 3, 4, 5, 6, 7, 8 and 3 more of $a end beyond"
@@ -641,8 +590,7 @@ onto_same()
 }
 image_onto()
 {
-	image a gpt 1 && truncate -s 12M b.img && loop b.img -b 4096 &&
-	    exits 0 "$pardd" if=a of="$dev" bs=4096 &&
+	image a gpt 1 && truncate -s 12M b.img && loop b.img -b 4096 && exits 0 "$pardd" if=a of="$dev" bs=4096 &&
 	    says 'table counts in sectors of 512 bytes' && complete
 }
 if [[ -n $loops ]]; then
@@ -666,26 +614,21 @@ overwrites()
 label()
 {
 	image a gpt 1 && ext4 fs 2M 'my data' && exits 0 "$pardd" if=fs of=a opart=1 &&
-	    cp a was && "$blocks" make b 12M 3 && overwrites if=b of=a &&
-	    grep -qx 'overwrites=gpt at byte 512' out &&
-	    grep -qx 'overwrites=ext4 "my data" at byte 1049656' out &&
-	    same was a || fail "$(cat out err)"
+	    cp a was && "$blocks" make b 12M 3 && overwrites if=b of=a && grep -qx 'overwrites=gpt at byte 512' out &&
+	    grep -qx 'overwrites=ext4 "my data" at byte 1049656' out && same was a || fail "$(cat out err)"
 }
 only_part()
 {
 	image a gpt 1 && ext4 fs 2M root && exits 0 "$pardd" if=fs of=a opart=1 &&
 	    "$blocks" make b 1M 3 && overwrites if=b of=a opart=1 &&
-	    [[ $lines = 'overwrites=ext4 "root" at byte 1049656' ]] &&
-	    overwrites if=b of=a opart=1 count=2 &&
-	    [[ -z $lines ]] && overwrites if=b of=a opart=2 && [[ -z $lines ]] ||
-	    fail "$(cat out err)"
+	    [[ $lines = 'overwrites=ext4 "root" at byte 1049656' ]] && overwrites if=b of=a opart=1 count=2 &&
+	    [[ -z $lines ]] && overwrites if=b of=a opart=2 && [[ -z $lines ]] || fail "$(cat out err)"
 }
 whole_fs()
 {
 	ext4 a 2M $'odd\e[7m' && "$blocks" make b 1M 3 && overwrites if=b of=a &&
 	    [[ $lines = 'overwrites=ext4 "odd\x1B[7m" at byte 1080' ]] &&
-	    overwrites if=b of=a seek=100 && [[ -z $lines ]] ||
-	    fail "$(cat out err)"
+	    overwrites if=b of=a seek=100 && [[ -z $lines ]] || fail "$(cat out err)"
 }
 nothing()
 {
@@ -705,8 +648,7 @@ lost()
 	disk a gpt 512 1 && ext4 fs 2M 'my data' && exits 0 "$pardd" if=fs of="$a" \
 	    opart=1 && "$blocks" make b 2M 3 && exits 0 "$pardd" if=b of="$a" &&
 	    says "^pardd: note: this overwrites gpt, ext4 \"my data\" on $a$" &&
-	    complete && exits 0 "$pardd" if=b of="$a" seek=4096 &&
-	    does_not_say overwrites || return
+	    complete && exits 0 "$pardd" if=b of="$a" seek=4096 && does_not_say overwrites || return
 	image c gpt 1 && exits 0 "$pardd" if=b of=c && does_not_say overwrites &&
 	    exits 0 "$pardd" if=fs of="$a" && exits 0 "$pardd" if=b of="$a" status=none &&
 	    [[ ! -s err ]] && exits 0 "$pardd" if=fs of="$a" &&
@@ -751,8 +693,7 @@ few_requests()
 noted()
 {
 	exits 0 "$pardd" -dv "${@:2}" && grep -qE "^note=$1\$" out &&
-	    exits 0 "$pardd" "${@:2}" && says "^pardd: note: $1$" && complete ||
-	    fail "$1: $(cat out err)"
+	    exits 0 "$pardd" "${@:2}" && says "^pardd: note: $1$" && complete || fail "$1: $(cat out err)"
 }
 unnoted()
 {
@@ -784,8 +725,7 @@ nested()
 }
 blank()
 {
-	truncate -s 4M b && smaller_disk 8M && unnoted if=b of="$dev" &&
-	    ext4 fs 2M x && cat fs >"$dev" &&
+	truncate -s 4M b && smaller_disk 8M && unnoted if=b of="$dev" && ext4 fs 2M x && cat fs >"$dev" &&
 	    noted "b begins with zeros, and $dev holds data: .*" if=b of="$dev" &&
 	    cat fs >"$dev" && unnoted if=/dev/zero of="$dev" &&
 	    unnoted if=b of="$dev" seek=1 && "$blocks" make b 4M 1 && unnoted if=b of="$dev"
@@ -826,10 +766,8 @@ random_table()
 	local i
 	image a gpt 1
 	for ((i = 0; i < $(heavy 20); i++)); do
-		cp a b && head -c 16896 /dev/urandom |
-		    dd of=b bs=512 seek=1 conv=notrunc status=none
-		head -c 16896 /dev/urandom | dd of=b bs=512 \
-		    seek=$((24576 - 33)) conv=notrunc status=none
+		cp a b && head -c 16896 /dev/urandom | dd of=b bs=512 seek=1 conv=notrunc status=none
+		head -c 16896 /dev/urandom | dd of=b bs=512 seek=$((24576 - 33)) conv=notrunc status=none
 		refused 'GPT is damaged' if=b of=. ipart=1 || return
 	done
 }
@@ -856,27 +794,23 @@ spoilt()
 }
 small()
 {
-	truncate -s 2M small && printf '%s\n' "label: $1" "${@:2}" |
-	    sfdisk -q small
+	truncate -s 2M small && printf '%s\n' "label: $1" "${@:2}" | sfdisk -q small
 }
 n=100
 [[ -z $LONG ]] || n=5000
 spoilt_gpt()
 {
-	small gpt start=64,size=128 start=192,size=256 start=1000,size=100 &&
-	    spoilt gpt 512 $n "${1-}" "$PWD/small"
+	small gpt start=64,size=128 start=192,size=256 start=1000,size=100 && spoilt gpt 512 $n "${1-}" "$PWD/small"
 }
 spoilt_dos()
 {
 	small dos start=64,size=128 start=192,size=2000,type=5 start=256,size=64 \
-	    start=512,size=64 start=1024,size=512 &&
-	    spoilt dos 512 $n '' "$PWD/small"
+	    start=512,size=64 start=1024,size=512 && spoilt dos 512 $n '' "$PWD/small"
 }
 spoilt_large()
 {
 	truncate -s 2M small && loop small -b 4096 && printf '%s\n' 'label: gpt' \
-	    'start=16,size=16' 'start=64,size=256' |
-	    sfdisk -q --no-reread --no-tell-kernel "$dev" &&
+	    'start=16,size=16' 'start=64,size=256' | sfdisk -q --no-reread --no-tell-kernel "$dev" &&
 	    spoilt large 4096 $n '' "$dev"
 }
 it "survives damaged GPTs with correct checksums" spoilt_gpt

@@ -5,8 +5,7 @@
 [[ $VARIANT = plain ]] || exit 0	# the calls are the same in all
 
 tracer=$tools/trace.so maps=$tools/maps
-[[ -x $tools/powercut && -e $tracer ]] ||
-    { echo "Bail out! tools/powercut is not built"; exit 1; }
+[[ -x $tools/powercut && -e $tracer ]] || { echo "Bail out! tools/powercut is not built"; exit 1; }
 size=$((1 << 20))
 cuts=500 dst=dst
 [[ -z $LONG ]] || cuts=5000

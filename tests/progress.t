@@ -66,8 +66,7 @@ lost()
 {
 	slow 128k 20000 'at=512+1024 fail=EIO' || return
 	until_told 1 'unreadable, copying$' &
-	copies 100 coe=1 progress=1 && says 'copying$' &&
-	    says '^pardd: .*, 1\.0 kB unreadable, copying$'
+	copies 100 coe=1 progress=1 && says 'copying$' && says '^pardd: .*, 1\.0 kB unreadable, copying$'
 }
 it "tells how much is unreadable so far" lost
 unknown()
@@ -208,8 +207,7 @@ it "never passes 100 %" padded
 resumed()
 {
 	slow 1M 400 && cp src dst && printf '0 + 1\n0 0xC0000 +\n0xC0000 0x40000 ?\n' >map &&
-	    printf '0 + 1\n0 0xF0000 +\n0xF0000 0x10000 -\n' >domain &&
-	    copies 0 map=map domain=domain "$@"
+	    printf '0 + 1\n0 0xF0000 +\n0xF0000 0x10000 -\n' >domain && copies 0 map=map domain=domain "$@"
 }
 counted_on()
 {
@@ -217,8 +215,7 @@ counted_on()
 	until_told 1 '^pardd: .* copying$' &
 	resumed progress=1 && grep '^pardd: .* copying$' err >lines || return
 	IFS=', ' read -r _ si _ _ _ percent _ _ _ _ mean _ <lines
-	((${si%.*} >= 786 && percent >= 80 && percent < 100 && ${mean%.*} < 100)) ||
-	    fail "$(<lines)" || return
+	((${si%.*} >= 786 && percent >= 80 && percent < 100 && ${mean%.*} < 100)) || fail "$(<lines)" || return
 	! head -n 1 lines | grep '0:00 left'
 }
 it "counts what was there of a rescue that goes on, but not for the rates" counted_on
@@ -253,8 +250,7 @@ screen()
 	sleep 60
 	EOT
 	undo env TMUX_TMPDIR="$PWD" tmux -L pardd kill-server
-	env -u TMUX SHELL=/bin/sh tmux -L pardd -f /dev/null new-session -d -x "$columns" \
-	    -y 20 "sh ./script"
+	env -u TMUX SHELL=/bin/sh tmux -L pardd -f /dev/null new-session -d -x "$columns" -y 20 "sh ./script"
 }
 shown()
 {
@@ -295,8 +291,7 @@ named()
 # On a stalled copy: what is there in so many columns.
 stalled_on()
 {
-	"$blocks" make src 1M && rules="on=$PWD/src op=read at=32768+ until=$PWD/go" &&
-	    screen "$1" && shows "$2"
+	"$blocks" make src 1M && rules="on=$PWD/src op=read at=32768+ until=$PWD/go" && screen "$1" && shows "$2"
 }
 stalled_shown()
 {

@@ -23,8 +23,7 @@ devices=
 # disk BYTES BLOCK: one more, in $disks
 disk()
 {
-	truncate -s "$1" "mem/${#disks}" && loop "mem/${#disks}" --sector-size "$2" &&
-	    disks+=${disks:+,}$dev
+	truncate -s "$1" "mem/${#disks}" && loop "mem/${#disks}" --sector-size "$2" && disks+=${disks:+,}$dev
 }
 
 # part FIRST LAST: those lines, in a directory with disks of its own
@@ -59,6 +58,5 @@ if [[ -n ${ONLY-} ]]; then
 	it "does what dd does in line $ONLY of seed $seed" part "$ONLY" "$ONLY"
 else
 	echo "# SEED=$seed, $many lines"
-	it "does what dd does in $many lines by dice, where both mean the same" \
-	    alike 0 $((many - 1))
+	it "does what dd does in $many lines by dice, where both mean the same" alike 0 $((many - 1))
 fi

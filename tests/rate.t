@@ -8,8 +8,7 @@ took()
 {
 	local s
 	s=$(sed -n 's/.* copied, \([0-9.e-]*\) s, .*/\1/p' err)
-	awk "BEGIN { exit !(${s:-0} >= $1 && ${s:-0} <= $2) }" ||
-	    fail "took ${s:-?} s, not $1 to $2"
+	awk "BEGIN { exit !(${s:-0} >= $1 && ${s:-0} <= $2) }" || fail "took ${s:-?} s, not $1 to $2"
 }
 
 # ---------------------------------------------------------------------- rate=
@@ -105,8 +104,7 @@ it "answers a signal while asynchronous threads wait, and digests for them" stop
 # Holes that are not written take no time, in either engine.
 holes()
 {
-	truncate -s 2G src && paced 0 60 exits 0 "$pardd" if=src of=dst rate=1M "$@" &&
-	    size_is dst 2147483648
+	truncate -s 2G src && paced 0 60 exits 0 "$pardd" if=src of=dst rate=1M "$@" && size_is dst 2147483648
 }
 it "does not let a hole pay" holes engine=threads
 it "does not let a hole pay, asynchronously" holes engine=async

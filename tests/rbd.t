@@ -227,8 +227,7 @@ each_step()
 		id=13 63 asking what it is: Permission denied$
 	END
 	faults=watchers=13 refuse 63 'asking who has it open: Permission denied$' if=src of=rbd:p/image &&
-	    faults=watchers=34 refuse 101 'more than [0-9]+ clients' if=src of=rbd:p/image &&
-	    holds p/image 0 0 1M 9
+	    faults=watchers=34 refuse 101 'more than [0-9]+ clients' if=src of=rbd:p/image && holds p/image 0 0 1M 9
 }
 it "says which step of opening failed" each_step
 words()
@@ -289,8 +288,7 @@ it "flushes once, at the end" eval 'pair 1M && copy 0 if=src of=rbd:p/image && c
 # silent STATUS WORDS CALL OPERANDS...: that call never ends
 silent()
 {
-	pair 4M && faults=$3=hang copy "$1" timeout=1 "${@:4}" && says "$2" &&
-	    limited 1 && ! grep -q '^shutdown' log
+	pair 4M && faults=$3=hang copy "$1" timeout=1 "${@:4}" && says "$2" && limited 1 && ! grep -q '^shutdown' log
 }
 # limited SECONDS: what Ceph itself waits for is so limited, too
 limited()

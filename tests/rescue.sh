@@ -22,14 +22,12 @@ rescue()
 # The same with ddrescue, in all its passes; its target is the file theirs.
 their()
 {
-	FAULTS="on=$PWD/src op=read at=$bad fail=EIO" LD_PRELOAD=$shim \
-	    ddrescue -q "$@" src theirs theirs.map
+	FAULTS="on=$PWD/src op=read at=$bad fail=EIO" LD_PRELOAD=$shim ddrescue -q "$@" src theirs theirs.map
 }
 # stuff: a source, and a target that is full of something else
 stuff()
 {
-	"$blocks" make src "${1:-$size}" && "$blocks" make dst "${1:-$size}" 9 &&
-	    cp dst old
+	"$blocks" make src "${1:-$size}" && "$blocks" make dst "${1:-$size}" 9 && cp dst old
 }
 # is STATUS RANGES [MAP]: exactly these ranges have this status in the map
 is()
@@ -50,8 +48,7 @@ slowly()
 {
 	stuff
 	FAULTS="${1:+$1;}on=$PWD/src op=read sleep=60" LD_PRELOAD=$shim FAULT_LOG=$PWD/faults \
-	    "$tools/ends" how "$pardd" if=src of=dst map=${map:-map} bs=512 bpt=${bpt:-128} thr=1 \
-	    "${@:2}" 2>err &
+	    "$tools/ends" how "$pardd" if=src of=dst map=${map:-map} bs=512 bpt=${bpt:-128} thr=1 "${@:2}" 2>err &
 }
 has()
 {

@@ -17,13 +17,11 @@ truth()
 		rm -f map theirs theirs.map
 		bad=$("$maps" random "$seed" $n)
 		stuff $n && rescue 100 '' thr=${thrs[seed % 3]} ${bpts[seed % 4]} &&
-		    is - "$bad" && is '?*/' '' && honest 0 0 $n ||
-		    fail "seed $seed" || return
+		    is - "$bad" && is '?*/' '' && honest 0 0 $n || fail "seed $seed" || return
 		[[ -n $3 ]] || continue
 		cp old theirs
 		their && got=$("$maps" list map +) && is + "$got" theirs.map &&
-		    is - "$bad" theirs.map && same dst theirs ||
-		    fail "seed $seed, beside ddrescue" || return
+		    is - "$bad" theirs.map && same dst theirs || fail "seed $seed, beside ddrescue" || return
 	done
 }
 # A few at a time: a case may take only so long, and machines can be slow.  The
@@ -51,8 +49,7 @@ part()
 		skip=$((RANDOM % (n / 2))) seek=$((RANDOM % n))
 		count=$((1 + RANDOM % (n / 2)))
 		stuff && run with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
-		    "$pardd" if=src of=dst map=map bs=512 thr=${thrs[seed % 3]} \
-		    skip=$skip seek=$seek count=$count
+		    "$pardd" if=src of=dst map=map bs=512 thr=${thrs[seed % 3]} skip=$skip seek=$seek count=$count
 		[[ $status = 0 || $status = 100 ]] || fail "$(<err)" || return
 		honest $((skip * 512)) $((seek * 512)) $((count * 512)) || return
 		all=$("$maps" list map '+-') in=$((skip * 512))+$((count * 512))
@@ -80,15 +77,13 @@ nothing_left()
 it "copies nothing twice, and ends 0 when all that was asked for is there" nothing_left
 nothing_asked()
 {
-	stuff 2 && rescue 0 '' count=0 && complete && same dst old &&
-	    rescue 0 '' && complete && same src dst
+	stuff 2 && rescue 0 '' count=0 && complete && same dst old && rescue 0 '' && complete && same src dst
 }
 it "copies nothing if it is told so" nothing_asked
 window_bad()
 {
 	bad=409600+512
-	stuff && rescue 100 '' count=900 && rescue 0 '' count=700 && complete &&
-	    rescue 100 '' count=900
+	stuff && rescue 100 '' count=900 && rescue 0 '' count=700 && complete && rescue 100 '' count=900
 }
 it "judges only the part that was asked for" window_bad
 
@@ -124,8 +119,7 @@ phases()
 	bad=$some
 	stuff && rescue 100 '' rescue=notrim,noscrape "$@" && honest &&
 	    [[ -n $("$maps" list map '*') ]] && is '?/' '' &&
-	    rescue 100 '' rescue=noscrape "$@" && honest && is '?*' '' &&
-	    [[ -n $("$maps" list map /) ]] &&
+	    rescue 100 '' rescue=noscrape "$@" && honest && is '?*' '' && [[ -n $("$maps" list map /) ]] &&
 	    rescue 100 '' "$@" && is - "$bad" && is '?*/' '' && honest &&
 	    rescue 0 'times=1' retries=2 "$@" && honest && complete && same src dst
 }
@@ -192,8 +186,7 @@ sorted()
 {
 	local order=-n
 	[[ $1 = up ]] || order=-rn
-	diff <(awk '$1 == "read" { print $2 }' faults) \
-	    <(awk '$1 == "read" { print $2 }' faults | sort -s $order)
+	diff <(awk '$1 == "read" { print $2 }' faults) <(awk '$1 == "read" { print $2 }' faults | sort -s $order)
 }
 ways()
 {
@@ -238,8 +231,7 @@ straddles()
 	bad=$1
 	stuff && cp src dst && dd if=old of=dst bs=1 skip=300 seek=300 count=400 conv=notrunc \
 	    status=none && cp dst old && printf '%s\n' '0 ? 1' '0 300 +' '300 400 ?' \
-	    "700 $((size - 700)) +" >map && rescue 100 '' "${@:3}" && is - "$2" &&
-	    is '?*/' '' && honest
+	    "700 $((size - 700)) +" >map && rescue 100 '' "${@:3}" && is - "$2" && is '?*/' '' && honest
 }
 # The same by an odd skip=: bytes 300 to 700 of the source.
 odd_skip()
@@ -289,8 +281,7 @@ if [[ $VARIANT = plain ]]; then
 	it "... than clusters" figure clusters 11 25 15 105
 	it "seeks good data between bad ends no longer than it finds some" figure ends 11 9 13 20 15 45
 	it "tries for eight blocks of 512 that are one of 4096 once" figure 512e 17 42
-	[[ -z $LONG ]] ||
-	    it "reads what lies between areas before it reads these by the block" figure mixed64 15 1800
+	[[ -z $LONG ]] || it "reads what lies between areas before it reads these by the block" figure mixed64 15 1800
 	it "meets an error no second time to see where it is" figure slowhead 17 4
 	it "is not kept busy by jumps where a disk rotates" figure rotating 11 31 16 20 17 62
 	it "does not take who waits behind a slow error for slow" figure seconds 11 8 17 16
@@ -311,8 +302,7 @@ turns()
 	local read wrote
 	bad=0+512,$((size / 2))+512
 	stuff && many_errors && export FAULT_LOG_ALL=1 &&
-	    rescue 100 "; on=$PWD/dst op=write nth=99999 fail=EIO" && is - "$bad" &&
-	    honest || return
+	    rescue 100 "; on=$PWD/dst op=write nth=99999 fail=EIO" && is - "$bad" && honest || return
 	read=$(longest read) wrote=$(longest write)
 	((read <= 65536 && wrote > read)) || fail "reads of $read bytes, writes of $wrote"
 }
@@ -348,8 +338,7 @@ it "... and no more, of a disk that dies in it" turns_dead
 gives_up()
 {
 	local bad=512+512,1048576+512
-	stuff && rescue 100 "" maxerrors=0 thr=1 && honest &&
-	    [[ -n $("$maps" list map +) ]]
+	stuff && rescue 100 "" maxerrors=0 thr=1 && honest && [[ -n $("$maps" list map +) ]]
 }
 it "saves the map when it gives up after maxerrors=" gives_up
 fills()
@@ -393,8 +382,7 @@ with_gaps()
 	    refused 'line 3 does not adjoin the one before .domain= may have gaps with rescue=loosedomain.$' \
 		if=src of=dst map=map domain=domain && [[ ! -e map ]] &&
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 domain=domain rescue=loosedomain &&
-	    cmp -n 4096 src dst && cmp -i 4096 -n 8192 old dst && cmp -i 12288 -n 4096 src dst &&
-	    cmp -i 16384 old dst
+	    cmp -n 4096 src dst && cmp -i 4096 -n 8192 old dst && cmp -i 12288 -n 4096 src dst && cmp -i 16384 old dst
 }
 it "takes a domain= with gaps for untried there, if asked to" with_gaps
 no_domain()
@@ -407,14 +395,12 @@ how_much()
 {
 	truncate -s 20M src dst && printf '0 + 1\n0 %s +\n' "$1" >domain && rm -f map map.bak &&
 	    exits 0 "$pardd" if=src of=dst map=map domain=domain || return
-	[[ $(tail -n 1 err) = "pardd: complete, flushed, within domain=domain: $2" ]] ||
-	    fail "$(<err)"
+	[[ $(tail -n 1 err) = "pardd: complete, flushed, within domain=domain: $2" ]] || fail "$(<err)"
 }
 how_much_of_it()
 {
 	how_much 1048576 '1.0 of 21.0 MB' && how_much 20971520 '21.0 of 21.0 MB' &&
-	    how_much 20971008 '20971008 of 20971520 bytes' &&
-	    how_much 512 '512 of 20971520 bytes'
+	    how_much 20971008 '20971008 of 20971520 bytes' && how_much 512 '512 of 20971520 bytes'
 }
 it "tells in the last line how much of the source that was" how_much_of_it
 
@@ -466,15 +452,13 @@ mirror_too()
 	bad=51200+1536,409600+512,1024000+102400
 	stuff && cp src mirror && rescue 100 '' thr="$1" && cp map first && cp dst old || return
 	bad=0+51200,409700+1,1024000+1024
-	second 100 thr="$1" && is - 409600+512,1024000+1024 second &&
-	    is + 51200+1536,1025024+101376 second &&
+	second 100 thr="$1" && is - 409600+512,1024000+1024 second && is + 51200+1536,1025024+101376 second &&
 	    "$maps" check second src dst old 0 0 $size && bad=0+512 &&
 	    second 0 thr="$1" retries=1 && complete && same src dst && same map first
 }
 only all
 for thr in $(few 1 16); do
-	it "takes from a mirror what the first disk did not give ($thr workers)" \
-	    mirror $thr noscrape
+	it "takes from a mirror what the first disk did not give ($thr workers)" mirror $thr noscrape
 	it "... and has not been asked for ($thr workers)" mirror $thr notrim,noscrape
 	it "... where some is bad on both ($thr workers)" mirror_too $thr
 done
@@ -491,8 +475,7 @@ alternating()
 many_ranges()
 {
 	local n=$(($(heavy 200000) * 512))
-	truncate -s $n src dst && alternating $n '+-' >map && alternating $n '?+' >domain &&
-	    cp map before &&
+	truncate -s $n src dst && alternating $n '+-' >map && alternating $n '?+' >domain && cp map before &&
 	    ulimit -t 30 && exits 100 "$pardd" if=src of=dst map=map bs=512 domain=domain &&
 	    sed '/^#/d; s/^0x[0-9A-F]* .* +  .*/0 + 1/' map | cmp - before
 }
@@ -528,15 +511,13 @@ one_range()
 	    rescue 100 '' maxerrors=0 "$@" && says 'given up: more than maxerrors=0'
 }
 for thr in 1 $(few 16); do
-	it "counts a bad range once, while it is tried again ($thr workers)" \
-	    one_range retries=1 thr=$thr
+	it "counts a bad range once, while it is tried again ($thr workers)" one_range retries=1 thr=$thr
 	it "... and while it is filled ($thr workers)" one_range fill=zero thr=$thr
 done
 half_tried()
 {
 	bad=1024000+102400
-	stuff && rescue 100 '' rescue=notrim json=json && honest &&
-	    jq -es 'last | .verdict == "unreadable" and
+	stuff && rescue 100 '' rescue=notrim json=json && honest && jq -es 'last | .verdict == "unreadable" and
 		(.unreadable | map(.length) | add) == .bytes_unreadable and
 		.bytes_unreadable >= 102400 and .unreadable[0].offset <= 1024000' json
 }
@@ -554,8 +535,7 @@ slow_area()
 leaves_slow_areas()
 {
 	local last slow
-	slow_area "$1" minrate=1000000 && ((slow < 60)) ||
-	    fail "$slow slow pieces were read before the end" || return
+	slow_area "$1" minrate=1000000 && ((slow < 60)) || fail "$slow slow pieces were read before the end" || return
 	rm map && slow_area "$1" || return
 	((slow >= 128 - 16)) || fail "$slow without minrate="
 }

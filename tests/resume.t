@@ -23,8 +23,7 @@ stop_and_go()
 	for ((n = 0; n < 200; n++)); do
 		rm -f faults
 		FAULTS="on=$PWD/src op=read at=$bad fail=EIO $slow" FAULT_LOG=$PWD/faults \
-		    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst \
-		    map=map bs=512 "${@:3}" 2>err &
+		    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 "${@:3}" 2>err &
 		until_true 30 met_some "$((n == 0 ? 1 : $2))"
 		kill -INT "$(awk '$1 == "pid" { print $2 }' how)" 2>/dev/null
 		[[ -e go ]] || until_true 30 grep -q 'SIGINT: finishing' err || return
@@ -80,8 +79,7 @@ handed_over()
 	for n in -N -n -nN ''; do
 		stuff && rm -f map theirs theirs.map && cp old theirs && their $n &&
 		    mv theirs dst && mv theirs.map map && cp map before &&
-		    rescue 100 '' && is - "$bad" && is '?*/' '' && honest ||
-		    fail "from ddrescue $n" || return
+		    rescue 100 '' && is - "$bad" && is '?*/' '' && honest || fail "from ddrescue $n" || return
 	done
 	for words in notrim noscrape notrim,noscrape; do
 		stuff && rm -f map theirs theirs.map && rescue 100 '' rescue=$words &&
@@ -118,8 +116,7 @@ handed_over_midway()
 		cp old theirs
 		[[ ! -s map ]] || { mv map theirs.map && mv dst theirs; } || return
 		their && is - "$bad" theirs.map && is '?*/' '' theirs.map &&
-		    mv theirs dst && mv theirs.map map && honest ||
-		    fail "back, round $n" || return
+		    mv theirs dst && mv theirs.map map && honest || fail "back, round $n" || return
 	done
 }
 if [[ -n $peer ]]; then
@@ -155,8 +152,7 @@ hang()
 	ended signal 2 && is + "$("$maps" list map +)" && has '?'
 }
 for thr in $(few 1 4); do
-	it "saves the map within 2 s of SIGINT though a read hangs ($thr workers)" \
-	    promptly 2000 hang thr=$thr
+	it "saves the map within 2 s of SIGINT though a read hangs ($thr workers)" promptly 2000 hang thr=$thr
 done
 
 # begun RULES STATUS OPERANDS...: in the background, with a map of that status
@@ -179,11 +175,9 @@ retry_goes_on()
 	bad=1048576+131072
 	begun_with '0x0 0x100000 +' '0x100000 0x20000 -' '0x120000 0xE0000 +' || return
 	FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=100" FAULT_LOG=$PWD/first \
-	    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 \
-	    retries="$1" thr="$2" 2>err &
+	    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 retries="$1" thr="$2" 2>err &
 	until_true 20 grep -qs '^read 1[01]' first && interrupt && rescue 100 '' retries=1 || return
-	n=$(cat first faults | awk '$1 == "read" && $2 >= 1048576 && $2 < 1179648 { print $2 }' |
-	    sort -u | grep -c .)
+	n=$(cat first faults | awk '$1 == "read" && $2 >= 1048576 && $2 < 1179648 { print $2 }' | sort -u | grep -c .)
 	[[ $n = 256 ]] || fail "$n of 256 blocks were tried again"
 }
 for thr in $(few 1 16); do
@@ -194,8 +188,7 @@ stopped_dead()
 {
 	begun_with '0x0 0x100000 +' '0x100000 0x1000 /' '0x101000 0xFF000 +' || return
 	FAULTS="on=$PWD/src op=read at=$1 fail=EIO sleep=700" FAULT_LOG=$PWD/faults \
-	    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 \
-	    thr=1 "${@:2}" 2>err &
+	    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 thr=1 "${@:2}" 2>err &
 	until_true 20 faulty read 3 >/dev/null && interrupt
 }
 out_of_time()
@@ -301,8 +294,7 @@ stops_inside()
 {
 	begun_with '0x0 0x200 -' "0x200 0xffe00 $1" '0x100000 0x100000 +' &&
 	    FAULT_LOG_ALL=1 exits 100 with_faults "on=$PWD/src op=read sleep=20" "$pardd" \
-	    if=src of=dst map=map bs=512 maxtime=1 thr=1 && says 'maxtime=1 seconds' ||
-	    return
+	    if=src of=dst map=map bs=512 maxtime=1 thr=1 && says 'maxtime=1 seconds' || return
 	(($(grep -c '^read' faults) < 300)) || fail "$(grep -c '^read' faults) reads"
 }
 it "stops after maxtime= within a large area that it scrapes" stops_inside /
@@ -348,8 +340,7 @@ it "... with as much care as it had learned to take" careful_again
 # A map that stopped in the last pass of the copy says nothing of what is before.
 all_of_it()
 {
-	stuff && printf '%s\n0 0x200000 ?\n' "$1" >map &&
-	    rescue 0 nth=999999 && complete && same src dst
+	stuff && printf '%s\n0 0x200000 ?\n' "$1" >map && rescue 0 nth=999999 && complete && same src dst
 }
 it "copies what lies before the place where it goes on" all_of_it '0x100000 ? 5'
 it "copies all with a map in a pass that there is not" all_of_it '0x100000 ? 99'

@@ -151,8 +151,7 @@ model()
 		dd if="$src" of=want bs=64k skip="$from" count=$((to - from)) \
 		    seek=$((at + from - off)) conv=notrunc status=none \
 		    iflag=skip_bytes,count_bytes oflag=seek_bytes || return
-		((to < off + len || padded == len)) ||
-		    head -c $((padded - len)) /dev/zero |
+		((to < off + len || padded == len)) || head -c $((padded - len)) /dev/zero |
 		    dd of=want bs=64k seek=$((at + len)) oflag=seek_bytes \
 			conv=notrunc status=none
 	done
@@ -167,8 +166,7 @@ honest()
 		size=$(stat -c %s old)
 		n=$((at < size ? at : size))
 		cmp -n $n old "$dst" || fail "something changed before the range" || return
-		((end >= size)) || cmp -i $end old "$dst" ||
-		    fail "something changed behind the range" || return
+		((end >= size)) || cmp -i $end old "$dst" || fail "something changed behind the range" || return
 	fi
 	# Before it was first saved it says no more than whose it is.
 	grep -qs ^0x map || return 0

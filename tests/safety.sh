@@ -18,8 +18,7 @@ clear_parts()
 probe()
 {
 	local dev status
-	truncate -s 8M "$scratch/probe" &&
-	    dev=$(losetup --find --show "$scratch/probe") || return
+	truncate -s 8M "$scratch/probe" && dev=$(losetup --find --show "$scratch/probe") || return
 	clear_parts "$dev"
 	"$part" add "$dev" 1 2048 64 && "$part" del "$dev" 1
 	status=$?
@@ -27,8 +26,7 @@ probe()
 	return $status
 }
 needs '((EUID == 0))' -- "not root"
-needs 'command -v losetup mke2fs mkswap unshare script' \
-    probe -- "no loop devices with partitions"
+needs 'command -v losetup mke2fs mkswap unshare script' probe -- "no loop devices with partitions"
 probe_swap()
 {
 	truncate -s 1M "$scratch/swap" && mkswap "$scratch/swap" &&
@@ -79,8 +77,7 @@ apart_by_name()
 disk()
 {
 	local n
-	"$blocks" make disk.img 8M 9 && "$blocks" make src 64k 1 &&
-	    loop disk.img || return
+	"$blocks" make disk.img 8M 9 && "$blocks" make src 64k 1 && loop disk.img || return
 	d=$dev p1=${d}p1 p2=${d}p2
 	clear_parts "$d"
 	for n in 1 2; do
@@ -88,8 +85,7 @@ disk()
 		undo timeout 10 sh -c 'while ! "$0" del "$1" "$2" &&
 		    test -e "$1p$2"; do sleep 0.05; done' "$part" "$d" $n
 	done
-	"$part" add "$d" 1 2048 4096 && "$part" add "$d" 2 7168 4096 &&
-	    until_true 20 test -b "$p2"
+	"$part" add "$d" 1 2048 4096 && "$part" add "$d" 2 7168 4096 && until_true 20 test -b "$p2"
 }
 # as_it_was: nothing on the disk has changed.  Not compared are the superblock and group
 # descriptors of a mounted file system, and what the kernel may swap to.
@@ -105,8 +101,7 @@ as_it_was()
 	"$p1")	to=1052672 from=3145728 ;;
 	esac
 	{ cmp -n 1024 before disk.img && cmp -i 8k -n $((to - 8192)) before disk.img &&
-	    cmp -i $from -n $((3671040 - from)) before disk.img &&
-	    cmp -i $rest before disk.img; } ||
+	    cmp -i $from -n $((3671040 - from)) before disk.img && cmp -i $rest before disk.img; } ||
 	    fail "$(cmp -l before disk.img | wc -l) bytes are others; now" \
 		"$(od -A d -t x1z -N 64 disk.img)"
 }
@@ -116,22 +111,19 @@ as_it_was()
 mounted()
 {
 	name=mounted by="is mounted on $PWD/m;"
-	mke2fs -q -F -t ext2 "$1" && mkdir m && mount "$1" m &&
-	    undo umount "$PWD/m"
+	mke2fs -q -F -t ext2 "$1" && mkdir m && mount "$1" m && undo umount "$PWD/m"
 }
 read_only()
 {
 	name=mounted by="is mounted on $PWD/m;"
-	mke2fs -q -F -t ext2 "$1" && mkdir m && mount -r "$1" m &&
-	    undo umount "$PWD/m"
+	mke2fs -q -F -t ext2 "$1" && mkdir m && mount -r "$1" m && undo umount "$PWD/m"
 }
 # In a mount namespace of its own: no table of mounts here has it.
 elsewhere()
 {
 	name=held by="is in use .*mounted elsewhere"
 	mke2fs -q -F -t ext2 "$1" && mkdir m || return
-	unshare -m --propagation private sh -c \
-	    'mount -r "$0" m && : >there && exec sleep 1000' "$1" &
+	unshare -m --propagation private sh -c 'mount -r "$0" m && : >there && exec sleep 1000' "$1" &
 	until_true 20 test -e there && ! grep -q " $PWD/m " /proc/self/mountinfo
 }
 held()
@@ -176,8 +168,7 @@ taken()
 	local at=$1
 	shift
 	exits 0 "$pardd" if=src "$@" && complete && sync && arrived "$at" || return
-	dd if=src of=before bs=64k oflag=seek_bytes seek="$at" conv=notrunc \
-	    status=none
+	dd if=src of=before bs=64k oflag=seek_bytes seek="$at" conv=notrunc status=none
 	as_it_was
 }
 # without FOLDERS COMMAND...: where these directories are empty, as in a chroot

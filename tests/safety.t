@@ -68,8 +68,7 @@ override_part()
 }
 override_disk()
 {
-	disk && "$1" "$p1" && snapshot &&
-	    taken 1048576 of="$d" bs=512 seek=2048 force="$name"
+	disk && "$1" "$p1" && snapshot && taken 1048576 of="$d" bs=512 seek=2048 force="$name"
 }
 override_head()
 {
@@ -86,8 +85,7 @@ done
 
 whole()
 {
-	disk && "$1" "$d" && snapshot &&
-	    turned_away of="$d" && turned_away of="$d" bs=512 seek=7168 &&
+	disk && "$1" "$d" && snapshot && turned_away of="$d" && turned_away of="$d" bs=512 seek=7168 &&
 	    turned_away of="$p1"
 }
 it "disk under a loop device: refuses it and its partitions" whole looped
@@ -98,8 +96,7 @@ no_parts()
 {
 	"$blocks" make disk.img 8M 9 && "$blocks" make src 64k 1 &&
 	    loop disk.img && d=$dev p1=none && "$1" "$d" && snapshot &&
-	    turned_away of="$d" && turned_away of="$d" bs=512 seek=8192 &&
-	    overridden 0 of="$d" force="$name"
+	    turned_away of="$d" && turned_away of="$d" bs=512 seek=8192 && overridden 0 of="$d" force="$name"
 }
 for kind in "${kinds[@]}"; do
 	everywhere "$kind" || continue
@@ -117,8 +114,7 @@ it "copies onto a disk that is merely open elsewhere" just_open
 
 two_uses()
 {
-	disk && mounted "$p1" && looped "$p1" && snapshot &&
-	    refused 'mounted.*force=mounted' if=src of="$p1" &&
+	disk && mounted "$p1" && looped "$p1" && snapshot && refused 'mounted.*force=mounted' if=src of="$p1" &&
 	    refused 'loop.*force=looped' if=src of="$p1" force=mounted &&
 	    refused 'mounted.*force=mounted' if=src of="$p1" force=looped &&
 	    refused 'loop.*force=looped' if=src of="$d" force=mounted &&
@@ -127,16 +123,14 @@ two_uses()
 it "asks for an override for each of two uses" two_uses
 held_too()
 {
-	disk && looped "$p1" && held "$p1" && snapshot &&
-	    refused 'loop.*force=looped' if=src of="$p1" force=held &&
+	disk && looped "$p1" && held "$p1" && snapshot && refused 'loop.*force=looped' if=src of="$p1" force=held &&
 	    refused 'in use.*force=held' if=src of="$p1" force=looped &&
 	    as_it_was && taken 1048576 of="$p1" force=held,looped
 }
 it "does not take a loop device on top for the reason of a failed claim" held_too
 two_parts()
 {
-	disk && mounted "$p1" && looped "$p2" && snapshot &&
-	    refused 'p1 is mounted.*force=mounted' if=src of="$d" &&
+	disk && mounted "$p1" && looped "$p2" && snapshot && refused 'p1 is mounted.*force=mounted' if=src of="$d" &&
 	    refused 'loop.*force=looped' if=src of="$d" force=mounted &&
 	    refused 'p1 is mounted.*force=mounted' if=src of="$d" force=looped &&
 	    as_it_was && taken 0 of="$d" force=mounted force=looped
@@ -187,8 +181,7 @@ records()
 	done
 	turned_away of="${d}p3" count=1 && turned_away of="$d" bs=512 seek=15300 count=61 &&
 	    taken 7340032 of="${d}p5" && taken 7340032 of="$d" bs=512 seek=14336 &&
-	    taken 6225920 of="$d" bs=512 seek=12160 &&
-	    taken 8257536 of="$d" bs=512 seek=16128 count=128
+	    taken 6225920 of="$d" bs=512 seek=12160 && taken 8257536 of="$d" bs=512 seek=16128 count=128
 }
 it "takes extended boot records for the partition table" records
 # The records are at sectors 24576 and 38912.
@@ -258,10 +251,8 @@ else
 fi
 backing_cut()
 {
-	disk && snapshot &&
-	    refused 'loop.*force=looped' if=src of=disk.img count=0 oflag=trunc &&
-	    : >none && refused 'loop.*force=looped' if=none of=disk.img oflag=trunc &&
-	    as_it_was
+	disk && snapshot && refused 'loop.*force=looped' if=src of=disk.img count=0 oflag=trunc &&
+	    : >none && refused 'loop.*force=looped' if=none of=disk.img oflag=trunc && as_it_was
 }
 it "does not cut off a file that a loop device lies on" backing_cut
 # The first page is the header, and behind it the kernel may swap.
@@ -273,8 +264,7 @@ swap_file()
 	    swapon "$file" && undo swapoff "$PWD/$file" || return
 	refused 'the file is swap space in use.*force=swap writes anyway\)$' \
 	    if=src of="$file" && cmp -n 4096 before "$file" &&
-	    refused 'force=swap' if=src of="$file" force="$(other_words swap)" &&
-	    cmp -n 4096 before "$file" || return
+	    refused 'force=swap' if=src of="$file" force="$(other_words swap)" && cmp -n 4096 before "$file" || return
 	exits 76 "$pardd" if=src of="$file" force=swap && cmp -n 4096 before "$file"
 }
 if [[ ${kinds[*]} = *swap* ]] && (cd "$scratch" && limit=1 swap_file probe_swap &&
@@ -354,8 +344,7 @@ beside_window()
 {
 	disk && loop disk.img --offset 1M --sizelimit 2M && mounted "$dev" &&
 	    loop disk.img && snapshot && turned_away of="$dev" bs=512 seek=6143 &&
-	    turned_away of="$d" bs=512 seek=2047 && turned_away of="$p1" &&
-	    taken 3145728 of="$dev" bs=512 seek=6144
+	    turned_away of="$d" bs=512 seek=2047 && turned_away of="$p1" && taken 3145728 of="$dev" bs=512 seek=6144
 }
 it "... which shows a part of it" beside_window
 it "refuses another loop device on the same disk" eval \
@@ -409,12 +398,10 @@ unwritten()
 	for op in of="$d" of="$p1" of="$p2" "of=$d oserial=x" "of=$p2 seek=5000" \
 	    "of=$p1 force=mounted" "of=$d bs=512 seek=7168" of=disk.img; do
 		read -ra op <<<"$op"
-		"$hold" watch "$d" "$hold" watch "$p1" "$hold" watch "$p2" \
-		    "$pardd" if=src "${op[@]}" -dv >out 2>err
+		"$hold" watch "$d" "$hold" watch "$p1" "$hold" watch "$p2" "$pardd" if=src "${op[@]}" -dv >out 2>err
 		dry=$?
 		as_it_was || return
-		run "$hold" watch "$d" "$hold" watch "$p1" "$hold" watch "$p2" \
-		    "$pardd" if=src "${op[@]}"
+		run "$hold" watch "$d" "$hold" watch "$p1" "$hold" watch "$p2" "$pardd" if=src "${op[@]}"
 		if [[ $status = 99 ]]; then
 			[[ $dry = 0 ]]
 		else
@@ -430,8 +417,7 @@ only_grows()
 {
 	"$blocks" make src 4k && "$blocks" make dst 8k 9 && cp dst old && chattr +a dst &&
 	    undo chattr -a "$PWD/dst" && exits 51 "$pardd" if=src of=dst -d &&
-	    exits 51 "$pardd" if=src of=dst && same dst old &&
-	    exits 0 "$pardd" if=src of=dst oflag=append -d
+	    exits 51 "$pardd" if=src of=dst && same dst old && exits 0 "$pardd" if=src of=dst oflag=append -d
 }
 # fixed FLAG WHOSE NAME OPERAND...: what chattr forbids
 fixed()
@@ -509,14 +495,12 @@ odd=$'a \e[31mb\n\\c\t\xff'
 clean()
 {
 	cat -v err
-	[[ $(wc -l <err) = 1 ]] && ! grep -aq '[^ -~]' err &&
-	    grep -qF '\x1B[31mb\x0A' err
+	[[ $(wc -l <err) = 1 ]] && ! grep -aq '[^ -~]' err && grep -qF '\x1B[31mb\x0A' err
 }
 odd_mount()
 {
 	disk && mke2fs -q -F -t ext2 "$p1" && mkdir "$odd" && mount "$p1" "$odd" &&
-	    undo umount "$PWD/$odd" && snapshot && run "$pardd" if=src of="$p1" &&
-	    [[ $status = 101 ]] && clean &&
+	    undo umount "$PWD/$odd" && snapshot && run "$pardd" if=src of="$p1" && [[ $status = 101 ]] && clean &&
 	    grep -qF 'is mounted on '"$PWD"'/a \x1B[31mb\x0A\c\x09\xFF; umount it first (force=mounted ' err &&
 	    as_it_was
 }
@@ -553,10 +537,8 @@ no_device()
 {
 	undo rm -f /dev/pardd-no-disk
 	"$blocks" make src 4k && refused 'in the device file system' if=src of=/dev/pardd-no-disk &&
-	    [[ ! -e /dev/pardd-no-disk ]] && mkdir mnt && mount -t devtmpfs none mnt &&
-	    undo umount "$PWD/mnt" &&
-	    refused 'in the device file system' if=src of=mnt/pardd-no-disk &&
-	    [[ ! -e mnt/pardd-no-disk ]]
+	    [[ ! -e /dev/pardd-no-disk ]] && mkdir mnt && mount -t devtmpfs none mnt && undo umount "$PWD/mnt" &&
+	    refused 'in the device file system' if=src of=mnt/pardd-no-disk && [[ ! -e mnt/pardd-no-disk ]]
 }
 it "creates nothing among the devices" no_device
 # In /dev of the file system that is the root, as in a chroot.

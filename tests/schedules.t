@@ -128,8 +128,7 @@ digests()
 it "... with a digest" schedules 0 digests
 it "... from pipe to pipe" schedules 0 streams bpt=4
 it "... to a pipe, until a read fails" schedules 3 stream_fails bpt=4
-it "... to two targets, of which one or both may take too long" \
-    schedules '0 33 103' copies of=two bpt=16
+it "... to two targets, of which one or both may take too long" schedules '0 33 103' copies of=two bpt=16
 export SCHED_FILE=dst
 export SCHED_SIGNAL=2
 it "is stopped at any time" schedules '0 130' copies bpt=4 map=map mapinterval=1

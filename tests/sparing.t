@@ -63,8 +63,7 @@ it "writes only what differs, and verifies it" spares verify=1
 it "writes only what differs, and verifies it a little behind" spares verify=stream
 runs()
 {
-	"$blocks" make src 1M && cp src dst &&
-	    for at in 0 4096 8192 100000 104448 1048575; do
+	"$blocks" make src 1M && cp src dst && for at in 0 4096 8192 100000 104448 1048575; do
 		printf x | dd of=dst bs=1 seek=$at conv=notrunc status=none
 	    done && : >faults && exits 0 env FAULT_LOG_ALL=1 FAULTS="on=$PWD/dst op=write" \
 	    FAULT_LOG="$PWD/faults" LD_PRELOAD="$shim" "$pardd" if=src of=dst oflag=sparing thr=1 &&
@@ -82,14 +81,12 @@ it "tells programs what it spared" json
 pipe()
 {
 	"$blocks" make src 3M && cp src dst && printf x | dd of=dst bs=1 conv=notrunc status=none &&
-	    exits 0 "$pardd" of=dst oflag=sparing < <(cat src) && same src dst &&
-	    says '^8\+0 records out$'
+	    exits 0 "$pardd" of=dst oflag=sparing < <(cat src) && same src dst && says '^8\+0 records out$'
 }
 it "spares what comes from a pipe" pipe
 unreadable()
 {
-	"$blocks" make src 3M && cp src dst &&
-	    exits 0 with_faults "on=dst op=read at=1000000+1 fail=EIO" \
+	"$blocks" make src 3M && cp src dst && exits 0 with_faults "on=dst op=read at=1000000+1 fail=EIO" \
 	    "$pardd" if=src of=dst oflag=sparing && faulty read && same src dst && complete
 }
 it "writes what it cannot read" unreadable

@@ -22,8 +22,7 @@ data()
 sparse_file()
 {
 	truncate -s 32M "$1" && data "$1" 0 70000 1M 3M 8M 4096 12M 1000 \
-	    $((12 * 1048576 + 8192)) 4096 $((12 * 1048576 + 16384)) 4096 \
-	    20M 1500000 $((32 * 1048576 - 4096)) 4096 &&
+	    $((12 * 1048576 + 8192)) 4096 $((12 * 1048576 + 16384)) 4096 20M 1500000 $((32 * 1048576 - 4096)) 4096 &&
 	    dd if=/dev/zero of="$1" bs=64k seek=400 count=32 conv=notrunc \
 		status=none && sync "$1"
 }
@@ -42,8 +41,7 @@ in_use()
 can_punch()
 {
 	local f=$scratch/probe
-	head -c 64k /dev/urandom >"$f" && fallocate -p -l 64k "$f" &&
-	    [[ $(stat -c %b "$f") = 0 ]]
+	head -c 64k /dev/urandom >"$f" && fallocate -p -l 64k "$f" && [[ $(stat -c %b "$f") = 0 ]]
 }
 needs can_punch -- "no holes in files here"
 
@@ -51,8 +49,7 @@ needs can_punch -- "no holes in files here"
 
 keeps()
 {
-	sparse_file src && exits 0 "$pardd" if=src of=dst "$@" && complete &&
-	    same src dst && same_map src dst &&
+	sparse_file src && exits 0 "$pardd" if=src of=dst "$@" && complete && same src dst && same_map src dst &&
 	    says '^33554432 bytes .* copied'
 }
 for thr in $(few 1 4 16); do
@@ -63,16 +60,14 @@ only plain asan
 it "keeps them in odd pieces" keeps bs=512 bpt=300
 it "keeps them with direct I/O" keeps iflag=direct oflag=direct
 it "keeps them in the page cache" keeps iflag=cached oflag=cached
-it "keeps them when the target is cut off first" eval \
-    '"$blocks" make dst 40M 9 && keeps oflag=trunc'
+it "keeps them when the target is cut off first" eval '"$blocks" make dst 40M 9 && keeps oflag=trunc'
 
 unread()
 {
 	export FAULT_LOG_ALL=1
 	local n
 	truncate -s 1G src && data src 0 1M 500M 1M || return
-	exits 0 with_faults "on=src op=read;on=dst op=write" \
-	    "$pardd" if=src of=dst || return
+	exits 0 with_faults "on=src op=read;on=dst op=write" "$pardd" if=src of=dst || return
 	n=$(awk '{ n += $4 } END { print n }' faults)
 	((n == 4194304)) || fail "$n bytes were moved, not 4 MiB"
 }
@@ -186,10 +181,8 @@ onto_file()
 }
 only plain asan
 it "leaves nothing old in the holes" onto_file ''
-it "frees the blocks that lay there" eval \
-    'onto_file "" && (($(in_use dst) < 20 << 20))'
-it "writes zeros where no hole can be punched" eval \
-    'onto_file "on=dst op=zero fail=EOPNOTSUPP" && faulty fallocate'
+it "frees the blocks that lay there" eval 'onto_file "" && (($(in_use dst) < 20 << 20))'
+it "writes zeros where no hole can be punched" eval 'onto_file "on=dst op=zero fail=EOPNOTSUPP" && faulty fallocate'
 it "leaves nothing old with oflag=nosparse" onto_file '' oflag=nosparse
 it "leaves nothing old with oflag=trim" onto_file '' oflag=trim
 it "leaves nothing old in small pieces" onto_file '' bs=512 bpt=3 thr=16
@@ -235,20 +228,17 @@ shrunk()
 
 found()
 {
-	sparse_file src && exits 0 "$pardd" if=src of=dst "$@" && same src dst &&
-	    (($(in_use dst) < 5 << 20))
+	sparse_file src && exits 0 "$pardd" if=src of=dst "$@" && same src dst && (($(in_use dst) < 5 << 20))
 }
 it "finds zeros with conv=sparse" found conv=sparse
 only all
 it "finds zeros with oflag=sparse in small pieces" found oflag=sparse bpt=16 thr=16
 only plain asan
-it "finds zeros from a pipe" eval \
-    'sparse_file src && cat src | exits 0 "$pardd" of=dst conv=sparse && same src dst &&
+it "finds zeros from a pipe" eval 'sparse_file src && cat src | exits 0 "$pardd" of=dst conv=sparse && same src dst &&
     (($(in_use dst) < 5 << 20))'
 pieces()
 {
-	head -c 1M /dev/zero >src && data src 4096 1 $((8192 + 4095)) 1 \
-	    20480 4096 $((1 << 19)) 1 &&
+	head -c 1M /dev/zero >src && data src 4096 1 $((8192 + 4095)) 1 20480 4096 $((1 << 19)) 1 &&
 	    exits 0 "$pardd" if=src of=dst conv=sparse && same src dst &&
 	    [[ $("$blocks" extents dst | xargs) = "hole 0 4096 \
 data 4096 8192 hole 12288 8192 data 20480 4096 hole 24576 499712 \
@@ -261,18 +251,15 @@ it "finds zeros page by page" pieces
 probe_loop()
 {
 	local dev
-	truncate -s 1M "$scratch/probe" &&
-	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
+	truncate -s 1M "$scratch/probe" && dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
 }
 # onto_disk SECTOR RULES OPERANDS...: a sparse file onto a disk full of data
 onto_disk()
 {
 	local sector=$1 rules=$2
 	shift 2
-	sparse_file src && truncate -s 40M disk &&
-	    loop disk --sector-size "$sector" && "$blocks" make "$dev" 40M 9 &&
-	    exits 0 with_faults "$rules" "$pardd" if=src of="$dev" "$@" &&
-	    complete && cmp -n 32M src "$dev" &&
+	sparse_file src && truncate -s 40M disk && loop disk --sector-size "$sector" && "$blocks" make "$dev" 40M 9 &&
+	    exits 0 with_faults "$rules" "$pardd" if=src of="$dev" "$@" && complete && cmp -n 32M src "$dev" &&
 	    "$blocks" check "$dev" 32M 32M 8M 9
 }
 # The same without holes.
@@ -283,8 +270,7 @@ zeros_onto_disk()
 	sparse_file holes && cp --sparse=never holes src && truncate -s 40M disk &&
 	    loop disk --sector-size "$sector" && "$blocks" make "$dev" 40M 9 &&
 	    exits 0 with_faults "$rules" "$pardd" if=src of="$dev" "$@" &&
-	    complete && cmp src <(head -c 32M "$dev") &&
-	    "$blocks" check "$dev" 32M 32M 8M 9
+	    complete && cmp src <(head -c 32M "$dev") && "$blocks" check "$dev" 32M 32M 8M 9
 }
 freed()
 {
@@ -300,15 +286,12 @@ kept()
 odd_place()
 {
 	local seek=$2 count=$3
-	sparse_file src && truncate -s 40M disk &&
-	    loop disk --sector-size "$1" && "$blocks" make "$dev" 40M 9 &&
-	    export FAULT_LOG_ALL=1 &&
-	    exits 0 with_faults "on=$dev op=zero" "$pardd" if=src of="$dev" \
+	sparse_file src && truncate -s 40M disk && loop disk --sector-size "$1" && "$blocks" make "$dev" 40M 9 &&
+	    export FAULT_LOG_ALL=1 && exits 0 with_faults "on=$dev op=zero" "$pardd" if=src of="$dev" \
 		skip=3 seek="$seek" count="$count" bs=512 "${@:4}" &&
 	    faulty BLKZEROOUT && ! grep 'BLKZEROOUT .* -' faults &&
 	    cmp -n $((count * 512)) -i $((3 * 512)):$((seek * 512)) src "$dev" &&
-	    holds "$dev" 0 0 $((seek * 512)) 9 &&
-	    "$blocks" check "$dev" $(((seek + count) * 512)) \
+	    holds "$dev" 0 0 $((seek * 512)) 9 && "$blocks" check "$dev" $(((seek + count) * 512)) \
 		$(((seek + count) * 512)) 1M 9
 }
 whole_blocks()
@@ -343,8 +326,7 @@ pads_disk()
 	truncate -s 3477504 src && data src 4096 1000 && truncate -s 8M disk &&
 	    loop disk && "$blocks" make "$dev" 8M 9 &&
 	    exits 0 "$pardd" if=src of="$dev" bs=64k conv=sync "$@" && complete &&
-	    truncate -s 3538944 src && cmp -n 3538944 src "$dev" &&
-	    "$blocks" check "$dev" 3538944 3538944 4849664 9
+	    truncate -s 3538944 src && cmp -n 3538944 src "$dev" && "$blocks" check "$dev" 3538944 3538944 4849664 9
 }
 if ((EUID == 0)) && probe_loop; then
 	it "pads a hole with zeros on a disk" pads_disk
@@ -353,20 +335,16 @@ if ((EUID == 0)) && probe_loop; then
 	it "makes zeros in steps short enough for a signal to wait" promptly 1000 small_steps
 	for sector in 512 4096; do
 		it "makes zeros in place of holes on a disk of $sector" onto_disk $sector ''
-		it "makes zeros in place of zeros on a disk of $sector" \
-		    zeros_onto_disk $sector '' conv=sparse
-		it "frees them with oflag=trim on a disk of $sector" \
-		    onto_disk $sector '' oflag=trim
+		it "makes zeros in place of zeros on a disk of $sector" zeros_onto_disk $sector '' conv=sparse
+		it "frees them with oflag=trim on a disk of $sector" onto_disk $sector '' oflag=trim
 	done
 	only all
-	it "makes them with 16 workers and small pieces" \
-	    onto_disk 512 '' oflag=sparse bpt=9 thr=16
+	it "makes them with 16 workers and small pieces" onto_disk 512 '' oflag=sparse bpt=9 thr=16
 	only plain asan
 	it "makes them through the page cache" onto_disk 512 '' oflag=sparse,cached
 	it "writes zeros where a disk has no better way" eval \
 	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" && faulty BLKZEROOUT'
-	it "... and for oflag=trim, too" eval \
-	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" oflag=trim && faulty fallocate'
+	it "... and for oflag=trim, too" eval 'onto_disk 512 "op=zero fail=EOPNOTSUPP" oflag=trim && faulty fallocate'
 	it "makes zeros in another way where no blocks can be freed" eval \
 	    'FAULT_LOG_ALL=1 onto_disk 512 "op=zero fail=EOPNOTSUPP times=1" oflag=trim &&
 	    faulty fallocate && faulty BLKZEROOUT'
@@ -375,8 +353,7 @@ if ((EUID == 0)) && probe_loop; then
 	it "need not begin or end at the disk's pages" odd_place 512 9 60001
 	it "... with oflag=sparse, either" odd_place 512 9 60001 oflag=sparse
 	it "zeroes only whole blocks of a disk of 4096" whole_blocks 4096 8 60000
-	it "says that holes were not read, and zeros not written" eval \
-	    'onto_disk 512 "" verbose=1 &&
+	it "says that holes were not read, and zeros not written" eval 'onto_disk 512 "" verbose=1 &&
 	    says "^pardd: [0-9]+ bytes were holes, and not read$" &&
 	    says "^pardd: [0-9]+ bytes were zeroed, and not written$"'
 else
@@ -419,8 +396,7 @@ random_one()
 	end=$((seek * 512 + left))
 	to=$((old > end ? old : end))
 	((left > 0)) || to=$old
-	size_is dst $to && cmp -n $left -i $((skip * 512)):$((seek * 512)) \
-	    src dst || return
+	size_is dst $to && cmp -n $left -i $((skip * 512)):$((seek * 512)) src dst || return
 	((old < seek * 512 || left == 0)) || holds dst 0 0 $((seek * 512)) 9 || return
 	((old <= end)) || "$blocks" check dst $end $end $((old - end)) 9
 }
@@ -462,8 +438,7 @@ shared()
 {
 	"$blocks" make src 9000001 && exits 0 "$pardd" if=src of=dst verbose=1 "$@" &&
 	    complete && same src dst && size_is dst 9000001 &&
-	    says '^pardd: 9000001 bytes are shared by both files, and not copied$' &&
-	    says '^9000001 bytes .* copied'
+	    says '^pardd: 9000001 bytes are shared by both files, and not copied$' && says '^9000001 bytes .* copied'
 }
 shared_part()
 {
@@ -471,8 +446,7 @@ shared_part()
 	    exits 0 "$pardd" if=src of=dst bs=512 skip=9 seek=17 count=10000 \
 		reflink=always verbose=1 &&
 	    says '^pardd: 5(11|10|09|08)[0-9]{4} bytes are shared' &&
-	    holds dst 0 0 8704 9 && holds dst 8704 4608 5120000 &&
-	    "$blocks" check dst 5128704 5128704 6871296 9
+	    holds dst 0 0 8704 9 && holds dst 8704 4608 5120000 && "$blocks" check dst 5128704 5128704 6871296 9
 }
 apart()
 {
@@ -481,41 +455,34 @@ apart()
 }
 askew()
 {
-	"$blocks" make src 9000001 &&
-	    exits 0 "$pardd" if=src of=dst seek=1 verbose=1 &&
+	"$blocks" make src 9000001 && exits 0 "$pardd" if=src of=dst seek=1 verbose=1 &&
 	    holds dst 512 0 9000001 && does_not_say shared && rm dst &&
-	    refused 'whole blocks' if=src of=dst seek=1 reflink=always &&
-	    [[ ! -e dst ]]
+	    refused 'whole blocks' if=src of=dst seek=1 reflink=always && [[ ! -e dst ]]
 }
 unshared()
 {
-	"$blocks" make src 9000001 &&
-	    exits 0 with_faults "on=dst op=share fail=$1 ${2-}" \
+	"$blocks" make src 9000001 && exits 0 with_faults "on=dst op=share fail=$1 ${2-}" \
 		"$pardd" if=src of=dst verbose=1 && faulty FICLONERANGE &&
-	    same src dst && does_not_say shared && rm dst &&
-	    exits "$3" with_faults "on=dst op=share fail=$1" \
+	    same src dst && does_not_say shared && rm dst && exits "$3" with_faults "on=dst op=share fail=$1" \
 		"$pardd" if=src of=dst reflink=always &&
 	    says '^pardd: NOT complete: reflink=always: dst: '
 }
 # One is written in place, the other is not.
 unlike()
 {
-	"$blocks" make src 9000001 && : >dst && chattr +C dst &&
-	    exits 72 "$pardd" if=src of=dst reflink=always &&
+	"$blocks" make src 9000001 && : >dst && chattr +C dst && exits 72 "$pardd" if=src of=dst reflink=always &&
 	    says '^pardd: NOT complete: reflink=always: dst: the file system does not let these two files share blocks$' &&
 	    exits 0 "$pardd" if=src of=dst && same src dst
 }
 told()
 {
-	"$blocks" make src 9000001 &&
-	    exits 0 "$pardd" if=src of=dst json=run.json &&
+	"$blocks" make src 9000001 && exits 0 "$pardd" if=src of=dst json=run.json &&
 	    jq -es 'last | .bytes_shared == 9000001 and
 		.bytes_written == 9000001' run.json
 }
 only plain asan	# one thread asks for shared blocks
 for type in xfs btrfs; do
-	if ((EUID != 0)) || ! (cd "$scratch" && mkdir -p probe.d && cd probe.d &&
-	    on $type true) >/dev/null 2>&1; then
+	if ((EUID != 0)) || ! (cd "$scratch" && mkdir -p probe.d && cd probe.d && on $type true) >/dev/null 2>&1; then
 		release
 		skip "no $type here" "shares blocks on $type"
 		continue
@@ -527,8 +494,7 @@ for type in xfs btrfs; do
 	it "copies with oflag=nosparse on $type" on $type apart oflag=nosparse
 	it "copies with conv=sync on $type" on $type eval \
 	    '"$blocks" make src 9000001 && exits 0 "$pardd" if=src of=dst \
-	    conv=sync bs=4096 && holds dst 0 0 9000001 &&
-	    "$blocks" zero dst 9000001 2975'
+	    conv=sync bs=4096 && holds dst 0 0 9000001 && "$blocks" zero dst 9000001 2975'
 	it "shares whole blocks of a part on $type" on $type shared_part
 	it "copies the end of a file into another on $type" on $type eval \
 	    '"$blocks" make src 9000001 && "$blocks" make dst 12000000 9 && exits 0 "$pardd" if=src of=dst &&
@@ -542,8 +508,7 @@ for type in xfs btrfs; do
 done
 never_here()
 {
-	"$blocks" make src 100000 &&
-	    exits 15 "$pardd" if=src of=dst reflink=always &&
+	"$blocks" make src 100000 && exits 15 "$pardd" if=src of=dst reflink=always &&
 	    says '^pardd: NOT complete: reflink=always: dst: this file system cannot share blocks$'
 }
 given '[[ $(stat -f -c %T "$scratch") = ext* ]]' "the scratch directory is not on ext4" \
@@ -569,8 +534,7 @@ it "refuses reflink=always for what is not a file" eval \
 
 planned()
 {
-	sparse_file src && exits 0 "$pardd" -dv if=src of=dst "${@:2}" &&
-	    grep -qx "$1" out || fail "$(cat out)"
+	sparse_file src && exits 0 "$pardd" -dv if=src of=dst "${@:2}" && grep -qx "$1" out || fail "$(cat out)"
 }
 it "plans not to read holes" planned 'holes=not read'
 it "plans to read them for oflag=nosparse" planned 'holes=read' oflag=nosparse

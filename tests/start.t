@@ -26,8 +26,7 @@ packed()
 	readelf -SW "$pardd" | grep -F .relr.dyn >/dev/null || fail "they are not"
 }
 libc=$(ldd "$pardd" | sed -n 's/.*libc\.so[^ ]* => \([^ ]*\).*/\1/p')
-if ld --help | grep pack-relative-relocs >/dev/null &&
-    readelf -V "$libc" | grep GLIBC_ABI_DT_RELR >/dev/null; then
+if ld --help | grep pack-relative-relocs >/dev/null && readelf -V "$libc" | grep GLIBC_ABI_DT_RELR >/dev/null; then
 	it "has its relocations packed" packed
 else
 	skip "ld or the C library cannot" "has its relocations packed"
@@ -100,8 +99,7 @@ threads()
 {
 	in_memory
 	"$blocks" make src 1048576 && exits 0 strace -f -o log \
-	    -e trace=clone,clone3 "$pardd" if=src of=dst "${@:2}" &&
-	    cmp src dst || return
+	    -e trace=clone,clone3 "$pardd" if=src of=dst "${@:2}" && cmp src dst || return
 	[[ $(grep -c '^[0-9]* *clone' log) = "$1" ]] || fail "not $1: $(cat log)"
 }
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then

@@ -17,8 +17,7 @@ piped()
 into()
 {
 	"$blocks" make - $bytes | "$pardd" of=dst "$@" 2>err
-	piped 0 "${PIPESTATUS[1]}" && complete && size_is dst $bytes &&
-	    holds dst 0 0 $bytes
+	piped 0 "${PIPESTATUS[1]}" && complete && size_is dst $bytes && holds dst 0 0 $bytes
 }
 out_of()
 {
@@ -29,16 +28,14 @@ out_of()
 }
 between()
 {
-	"$blocks" drip $bytes | "$pardd" if=- of=- "$@" 2>err |
-	    "$blocks" check - 0 0 $bytes
+	"$blocks" drip $bytes | "$pardd" if=- of=- "$@" 2>err | "$blocks" check - 0 0 $bytes
 	local both=("${PIPESTATUS[@]}")
 	piped 0 "${both[1]}" && complete && [[ ${both[2]} = 0 ]]
 }
 for thr in $(few 1 2 3 4 8 16); do
 	it "copies a pipe into a file in order with $thr workers" into bpt=16 "thr=$thr"
 	it "copies a file into a pipe in order with $thr workers" out_of bpt=16 "thr=$thr"
-	it "copies odd pieces from pipe to pipe in order with $thr workers" \
-	    between bpt=16 "thr=$thr"
+	it "copies odd pieces from pipe to pipe in order with $thr workers" between bpt=16 "thr=$thr"
 done
 it "copies from pipe to pipe with what it chooses itself" between
 it "copies from pipe to pipe in blocks of 1000" between bs=1000 thr=16
@@ -89,8 +86,7 @@ leaves_rest()
 		"$pardd" of=dst bs=512 count=3 "$@" 2>err || return
 		cat >rest
 	} < <(cat src)
-	size_is dst 1536 && holds dst 0 0 1536 && size_is rest 6656 &&
-	    holds rest 0 1536 6656
+	size_is dst 1536 && holds dst 0 0 1536 && size_is rest 6656 && holds rest 0 1536 6656
 }
 it "takes not a byte more than count= from a pipe" leaves_rest
 it "takes none in small pieces either" leaves_rest bpt=1
@@ -174,16 +170,14 @@ goes_on()
 		echo -n tail >&1
 	} <src 1<>dst
 	[[ $stat = 2000 ]] || fail "the source stands at $stat" || return
-	holds dst 0 0 2000 && [[ $(tail -c +2001 dst | head -c 4) = tail ]] &&
-	    holds dst 2004 2004 6996 9
+	holds dst 0 0 2000 && [[ $(tail -c +2001 dst | head -c 4) = tail ]] && holds dst 2004 2004 6996 9
 }
 it "leaves redirected files right behind the last byte" goes_on thr=4 bpt=2
 continues()
 {
 	"$blocks" make src 50001 && : >dst
 	{
-		"$pardd" if=- of=- bs=512 count=10 2>err1 &&
-		    "$pardd" if=- of=- bs=512 count=20 thr=8 bpt=3 2>err2 &&
+		"$pardd" if=- of=- bs=512 count=10 2>err1 && "$pardd" if=- of=- bs=512 count=20 thr=8 bpt=3 2>err2 &&
 		    "$pardd" if=- of=- bs=512 thr=8 bpt=3 2>err || return
 	} <src >dst
 	complete && size_is dst 50001 && holds dst 0 0 50001
@@ -198,8 +192,7 @@ padded_there()
 		    "$pardd" if=src bs=512 2>err || return
 	} 1<>dst
 	complete && holds dst 0 0 700 && "$blocks" zero dst 700 324 &&
-	    holds dst 1024 0 300 && "$blocks" zero dst 1324 212 &&
-	    holds dst 1536 0 700 && holds dst 2236 2236 1860 9
+	    holds dst 1024 0 300 && "$blocks" zero dst 1324 212 && holds dst 1536 0 700 && holds dst 2236 2236 1860 9
 }
 it "continues behind the padding of conv=sync" padded_there
 skips_there()
@@ -209,17 +202,14 @@ skips_there()
 		"$pardd" if=- of=- bs=500 count=1 2>err &&
 		    "$pardd" if=- of=- bs=500 skip=3 seek=2 count=4 2>err || return
 	} <src >dst
-	size_is dst 3500 && holds dst 0 0 500 && "$blocks" zero dst 500 1000 &&
-	    holds dst 1500 2000 2000
+	size_is dst 3500 && holds dst 0 0 500 && "$blocks" zero dst 500 1000 && holds dst 1500 2000 2000
 }
 it "skips and seeks from the offsets of redirected files" skips_there
 appending()
 {
-	"$blocks" make src 70001 && "$blocks" make dst 100 9 &&
-	    "$pardd" if=src bpt=4 thr=8 2>err >>dst
+	"$blocks" make src 70001 && "$blocks" make dst 100 9 && "$pardd" if=src bpt=4 thr=8 2>err >>dst
 	status=$?
-	[[ $status = 0 ]] && size_is dst 70101 && holds dst 0 0 100 9 &&
-	    holds dst 100 0 70001
+	[[ $status = 0 ]] && size_is dst 70101 && holds dst 0 0 100 9 && holds dst 100 0 70001
 }
 it "appends in order to a file that the shell opened with >>" appending
 appending_anyway()
@@ -244,8 +234,7 @@ it "refuses to cut it off" not_appended oflag=trunc
 names()
 {
 	"$blocks" make src 100001
-	"$pardd" if=/dev/stdin of=/dev/stdout bpt=8 <src 2>err |
-	    "$blocks" check - 0 0 100001
+	"$pardd" if=/dev/stdin of=/dev/stdout bpt=8 <src 2>err | "$blocks" check - 0 0 100001
 	local both=("${PIPESTATUS[@]}")
 	[[ ${both[*]} = "0 0" ]] || fail "${both[*]}: $(<err)"
 }
@@ -302,8 +291,7 @@ it "copies nothing from /dev/null" eval 'exits 0 "$pardd" if=/dev/null of=dst &&
 
 gone()
 {
-	"$blocks" make src 8M &&
-	    { "$tools/ends" how "$pardd" if=src bpt=16 "$@" 2>err; :; } |
+	"$blocks" make src 8M && { "$tools/ends" how "$pardd" if=src bpt=16 "$@" 2>err; :; } |
 		head -c 1000 >/dev/null
 	ended exit 82 && does_not_say '^pardd: complete'
 }
@@ -312,8 +300,7 @@ for thr in $(few 1 4 16); do
 done
 gone_midway()
 {
-	"$blocks" drip 8M | { "$tools/ends" how "$pardd" bpt=16 thr=16 if=- of=- 2>err; :; } |
-	    head -c 1000 >/dev/null
+	"$blocks" drip 8M | { "$tools/ends" how "$pardd" bpt=16 thr=16 if=- of=- 2>err; :; } | head -c 1000 >/dev/null
 	ended exit 82
 }
 it "ends with 82 in the middle of a pipeline" gone_midway
@@ -332,11 +319,9 @@ packets()
 	piped 0 "${PIPESTATUS[1]}" && complete
 }
 for size in 3000 4095 7; do
-	it "copies from a pipe of packets, $size bytes each" eval \
-	    "packets $size bs=512 bpt=300 && same src dst"
+	it "copies from a pipe of packets, $size bytes each" eval "packets $size bs=512 bpt=300 && same src dst"
 done
-it "copies a part of it" eval \
-    'packets 3000 bs=512 skip=1001 count=3000 bpt=5 && cmp -n 1536000 -i 512512:0 src dst &&
+it "copies a part of it" eval 'packets 3000 bs=512 skip=1001 count=3000 bpt=5 && cmp -n 1536000 -i 512512:0 src dst &&
     size_is dst 1536000'
 both()
 {

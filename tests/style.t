@@ -35,12 +35,10 @@ without()
 it "prints in report*.c, progress.c and main.c only" \
     without '(^|[^a-z_])(stderr|stdout|perror|v?printf|puts|putchar) *(\(|[,)])' \
     report.c report_end.c report_next.c progress.c main.c
-it "exits from main.c only" \
-    without '(^|[^a-z_])(exit|_exit|abort|quick_exit) *\(' main.c
+it "exits from main.c only" without '(^|[^a-z_])(exit|_exit|abort|quick_exit) *\(' main.c
 it "cancels and kills no thread" without 'pthread_(cancel|kill|exit|detach) *\('
 it "waits for no hour of the day, which may be set back" without 'pthread_timedjoin_np|sem_timedwait|timedlock'
-it "has no unbounded string function" \
-    without '(^|[^a-z_])(strcat|sprintf|vsprintf|gets|atoi|atol|strtok) *\('
+it "has no unbounded string function" without '(^|[^a-z_])(strcat|sprintf|vsprintf|gets|atoi|atol|strtok) *\('
 
 # Two lines of 80, less what the names in it take.
 brief()
@@ -126,8 +124,7 @@ names()
 	/^#ifdef HAVE_/ { has = 1 }
 	/^#else/ && has { instead = 1 }
 	/^#endif/ { has = instead = 0 }
-	/^[a-z][a-z_0-9]*\(/ && !instead { sub(/\(.*/, ""); print }' \
-	    "$top"/src/*.c "$top"/src/*/*.c | sort | uniq -d)
+	/^[a-z][a-z_0-9]*\(/ && !instead { sub(/\(.*/, ""); print }' "$top"/src/*.c "$top"/src/*/*.c | sort | uniq -d)
 	[[ -z $twice ]] || fail "stands twice: $twice"
 }
 it "gives each function a name of its own" names

@@ -94,8 +94,7 @@ not_seventeen()
 	for n in {1..17}; do
 		all+=("of=t$n")
 	done
-	"$blocks" make src 1000 && usage 'of=t17: of= is given more than 16 times' if=src "${all[@]}" &&
-	    [[ ! -e t1 ]]
+	"$blocks" make src 1000 && usage 'of=t17: of= is given more than 16 times' if=src "${all[@]}" && [[ ! -e t1 ]]
 }
 plainly "and to no more" not_seventeen
 
@@ -152,8 +151,7 @@ slow()
 it "waits for one that takes its time" slow
 hung()
 {
-	hurt 'on=b op=write nth=5 hang' 33 verify=1 timeout=1 && faulty waits &&
-	    all_but_b 'no answer for 1 s'
+	hurt 'on=b op=write nth=5 hang' 33 verify=1 timeout=1 && faulty waits && all_but_b 'no answer for 1 s'
 }
 it "drops one that hangs for ever" hung
 # By Ctrl-Z, say: it is not the target that does not answer meanwhile.
@@ -485,8 +483,7 @@ to_pipe()
 	"$blocks" make src 3000000 && "$pardd" if=src of=a of=- of=b bpt=64 2>err | cat >out &&
 	    [[ ${PIPESTATUS[0]} = 0 ]] || return
 	same src out && same src a && same src b && verdicts a='complete, flushed' \
-	    'standard output=complete, nothing to flush' b='complete, flushed' &&
-	    ends_with 'complete: 3 targets'
+	    'standard output=complete, nothing to flush' b='complete, flushed' && ends_with 'complete: 3 targets'
 }
 it "writes to a stream among them" to_pipe
 it "copies from a stream" eval \
@@ -518,8 +515,7 @@ one_writes()
 	exits "$1" with_faults "$2" "$pardd" if=src of=a of=b of=c oflag=sparse verify=1 && faulty fallocate &&
 	    same src a && same src c
 }
-it "writes zeros to all where one cannot make them" eval \
-    'one_writes 0 "on=b op=zero fail=EOPNOTSUPP" && same src b'
+it "writes zeros to all where one cannot make them" eval 'one_writes 0 "on=b op=zero fail=EOPNOTSUPP" && same src b'
 it "... to those that are left where that fails for one" one_writes 55 'on=b op=zero fail=EIO'
 placed()
 {

@@ -5,8 +5,7 @@
 # shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# the other files test all that these do
-needs can_loop 'command -v sfdisk sgdisk mke2fs jq' -- \
-    "no loop devices, or no sfdisk, sgdisk, mke2fs, jq"
+needs can_loop 'command -v sfdisk sgdisk mke2fs jq' -- "no loop devices, or no sfdisk, sgdisk, mke2fs, jq"
 
 pardd()
 {
@@ -79,8 +78,7 @@ bigger()
 it "clones a disk to a bigger one, and uses it" bigger
 smaller()
 {
-	two 8M && types 'pardd if=/dev/sda of=/dev/sdb' && [[ $status = 101 ]] &&
-	    holds b.img 0 0 8M 9 || return
+	two 8M && types 'pardd if=/dev/sda of=/dev/sdb' && [[ $status = 101 ]] && holds b.img 0 0 8M 9 || return
 	count=$(sed -n 's/.* count=\([0-9]*\) copies all partitions$/\1/p' err)
 	[[ $count = 10240 ]] || fail "$(<err)" || return
 	exits 0 "$pardd" if="$sda" of="$sdb" count="$count" && complete || return

@@ -40,8 +40,7 @@ other_place()
 	    refuses 'another place of it' bs=512 seek=1 -d &&
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=100 count=900 &&
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=1000 seek=1000 &&
-	    sed -i '/^# pardd target/d' map && cp dst old &&
-	    refuses 'but dst differs there' bs=512
+	    sed -i '/^# pardd target/d' map && cp dst old && refuses 'but dst differs there' bs=512
 }
 it "refuses a map whose finished parts are in another place of the target" other_place
 # It is killed when it is about to save for the first time.
@@ -100,8 +99,7 @@ no_target()
 {
 	bad=409600+512
 	stuff && rescue 100 '' && rm dst && cp map before &&
-	    refused 'dst does not exist' if=src of=dst map=map && same map before &&
-	    [[ ! -e dst ]]
+	    refused 'dst does not exist' if=src of=dst map=map && same map before && [[ ! -e dst ]]
 }
 it "refuses a map with finished parts when there is no target" no_target
 short_target()
@@ -121,8 +119,7 @@ another()
 	    cp -p dst dst.was && "$blocks" make "$1" $size 3 && touch -r dst.was dst &&
 	    refuses 'map calls byte [0-9]+ of src finished, but dst differs there' &&
 	    refuses 'but dst differs there' -d &&
-	    cp src.was src && cp -p dst.was dst && exits 0 "$pardd" if=src of=dst map=map &&
-	    same src dst
+	    cp src.was src && cp -p dst.was dst && exits 0 "$pardd" if=src of=dst map=map && same src dst
 }
 it "refuses a map with another source" another src
 it "refuses a map with another target" another dst
@@ -251,8 +248,7 @@ named_twice()
 }
 refuses_both()
 {
-	exits 101 "$pardd" "$@" && one_line . && same dst old && same m before &&
-	    same m.bak before
+	exits 101 "$pardd" "$@" && one_line . && same dst old && same m before && same m.bak before
 }
 it "refuses a map whose name, .pardd.tmp or .bak another operand names" named_twice
 # A copy that does not begin, for the reason after STATUS, leaves the map alone.
@@ -262,8 +258,7 @@ begins_not()
 }
 no_map_left()
 {
-	stuff && begins_not "$@" && [[ ! -e map && ! -e map.bak ]] && truncate -s 1M src &&
-	    rescue 0 nth=999999
+	stuff && begins_not "$@" && [[ ! -e map && ! -e map.bak ]] && truncate -s 1M src && rescue 0 nth=999999
 }
 map_kept()
 {
@@ -286,8 +281,7 @@ it "leaves no map of a copy whose control= is taken" no_socket
 no_name()
 {
 	stuff && refused 'wait=: src has no serial number' if=src of=dst map=map wait=5 &&
-	    same dst old && [[ ! -e map ]] &&
-	    exits 101 "$pardd" -dv if=src of=dst map=map wait=5
+	    same dst old && [[ ! -e map ]] && exits 101 "$pardd" -dv if=src of=dst map=map wait=5
 }
 it "refuses to wait for what cannot be known again" no_name
 it "refuses what is read or written in order" eval \
@@ -298,8 +292,7 @@ only all
 two_runs()
 {
 	slowly "$half"
-	until_true 20 test -s map && : >other &&
-	    refused 'map of another run in progress' if=src of=other map=map &&
+	until_true 20 test -s map && : >other && refused 'map of another run in progress' if=src of=other map=map &&
 	    refused 'map of another run in progress' if=src of=other map=map -d &&
 	    size_is other 0 && touch go && wait $! && ended exit 0 && same src dst &&
 	    exits 0 "$pardd" if=src of=dst map=map

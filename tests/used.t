@@ -142,8 +142,7 @@ zeroed()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 32M &&
 	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only "${@:2}" -dv && grep -qx "zeros=$1" out &&
-	    exits 0 "$pardd" if=e4 of="$dev" used=only "${@:2}" && last_says "$without" &&
-	    same new disk && sound disk
+	    exits 0 "$pardd" if=e4 of="$dev" used=only "${@:2}" && last_says "$without" && same new disk && sound disk
 }
 it "... or makes it zeros" zeroed zeroed oflag=sparse
 it "... or frees it" zeroed freed oflag=trim
@@ -437,8 +436,7 @@ not_again()
 	    exits 100 with_faults "$bad" "$pardd" if=disk of=copy map=map used=meta thr=1 || return
 	# the order asks once, before there is a map
 	(($(grep -c '^read ' faults) <= once + 1)) || fail "$once and $(cat faults)" || return
-	exits 100 with_faults "$bad" "$pardd" if=disk of=copy map=map used=meta thr=1 &&
-	    ! grep '^read ' faults
+	exits 100 with_faults "$bad" "$pardd" if=disk of=copy map=map used=meta thr=1 && ! grep '^read ' faults
 }
 only plain asan
 it "... and does not ask again for what could not be read" not_again
@@ -447,8 +445,7 @@ spoilt()
 {
 	disk disk gpt && "$blocks" make noise 4M 8 || return
 	dd if=noise of=disk bs=1k seek=1028 count=500 conv=notrunc status=none
-	exits 0 "$pardd" if=disk of=copy map=map used="$1" && same disk copy &&
-	    last_says '^pardd: complete, flushed$'
+	exits 0 "$pardd" if=disk of=copy map=map used="$1" && same disk copy && last_says '^pardd: complete, flushed$'
 }
 only plain asan
 it "... and loses nothing of a damaged file system" eval 'spoilt meta && rm map && spoilt first'
@@ -463,8 +460,7 @@ it "finishes with used=first what rescue=nosweep has left" unswept
 # lost OFFSET RANGES: with these bytes of the disk unreadable
 lost()
 {
-	ext4_image e4 && with_faults "on=$PWD/e4 op=read at=$1 fail=EIO" "$pardd" if=e4 of=copy \
-	    used=only coe=1 2>err
+	ext4_image e4 && with_faults "on=$PWD/e4 op=read at=$1 fail=EIO" "$pardd" if=e4 of=copy used=only coe=1 2>err
 	[[ $? = 100 ]] && says 'copied whole$'
 }
 it "copies a file system whole if its superblock cannot be read" lost 1024+512
@@ -647,8 +643,7 @@ behind()
 	local size
 	truncate -s "$1" e4 && "${@:3}" e4 >said 2>&1 && size=$(stat -c %s e4) && truncate -s +1M e4 &&
 	    "$pardd" if=e4 usedmap=used >said 2>&1 && grep -q '[?]' used || fail "$(<said)" || return
-	printf verity | dd of=e4 bs=1 seek=$((size + $2)) conv=notrunc status=none &&
-	    whole 'something is behind it.*'
+	printf verity | dd of=e4 bs=1 seek=$((size + $2)) conv=notrunc status=none && whole 'something is behind it.*'
 }
 if command -v mkfs.fat mkfs.exfat mkntfs mkfs.xfs mkfs.btrfs >/dev/null; then
 	it "... or with a FAT before it" behind 64M 0 mkfs.fat -F 32
@@ -771,8 +766,7 @@ changed()
 # The same of the second of those on a disk.
 changed_second()
 {
-	disk disk gpt &&
-	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=disk of=copy used=only \
+	disk disk gpt && { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=disk of=copy used=only \
 		2>err >out & } && until_true 20 test -s faults || return
 	mkdir -p m && undo umount "$PWD/m" && mount -o loop,offset=66M,sizelimit=64M disk m &&
 	    head -c 12M /dev/urandom >m/new && umount m && touch go &&

@@ -9,8 +9,7 @@ schema=$top/tests/tools/schema.jq
 # has FILTER: true of the last line of json
 has()
 {
-	jq -es "last | $1" json >/dev/null ||
-	    fail "not so: $1: $(tail -n 1 json)"
+	jq -es "last | $1" json >/dev/null || fail "not so: $1: $(tail -n 1 json)"
 }
 
 valid()
@@ -23,8 +22,7 @@ valid()
 # shows FROM TO: the bytes of the target that differ, and no others
 shows()
 {
-	[[ $(grep -c '^pardd: differs' err) = 1 ]] &&
-	    says "^pardd: differs: bytes .*, $1 to $2 of "
+	[[ $(grep -c '^pardd: differs' err) = 1 ]] && says "^pardd: differs: bytes .*, $1 to $2 of "
 }
 
 # ------------------------------------------------------------- nothing is wrong
@@ -43,8 +41,7 @@ sizes()
 }
 for how in 1 stream source; do
 	for thr in $(few 1 4 16); do
-		it "verify=$how finds files of all sizes right, thr=$thr" \
-		    sizes verify=$how thr="$thr"
+		it "verify=$how finds files of all sizes right, thr=$thr" sizes verify=$how thr="$thr"
 	done
 	it "verify=$how finds small transfers right" sizes verify=$how bs=512 bpt=3 thr=7
 done
@@ -121,8 +118,7 @@ mended()
 	"$blocks" make src 3000001 &&
 	    exits 0 spoilt "op=write at=$1 times=1" "$pardd" if=src of=dst json=json "${@:2}" &&
 	    faulty write && verified && same src dst && valid &&
-	    has ".status == 0 and .verified and .bytes_mended == $size" &&
-	    says 'differed when they were read back'
+	    has ".status == 0 and .verified and .bytes_mended == $size" && says 'differed when they were read back'
 }
 for how in 1 stream source; do
 	size=512
@@ -139,8 +135,7 @@ for how in 1 stream source; do
 done
 lasting()
 {
-	"$blocks" make src 3000001 &&
-	    exits 14 spoilt "op=write at=1500000+1" "$pardd" if=src of=dst json=json "$@" &&
+	"$blocks" make src 3000001 && exits 14 spoilt "op=write at=1500000+1" "$pardd" if=src of=dst json=json "$@" &&
 	    faulty write "$writes" && shows 1499648 1500159 && valid &&
 	    has '.status == 14 and .verdict == "mismatch" and (.verified | not) and
 		.mismatch == [{"offset": 1499648, "length": 512, "target_offset": 1499648}]' &&
@@ -188,14 +183,11 @@ source_moves()
 	[[ $status = "$3" ]] || fail "$status: $(<err)" || return
 	[[ $3 = 0 ]] && return
 	says '^pardd: NOT complete: [0-9]* bytes in 1 range of dst are not what' &&
-	    valid && has '(.verified | not) and (.mismatch | length == 1)' &&
-	    says "^${sum%% *}  dst$"
+	    valid && has '(.verified | not) and (.mismatch | length == 1)' && says "^${sum%% *}  dst$"
 }
 for how in 1 stream source; do
-	it "verify=$how does not mend with what a digest was not made of" \
-	    source_moves 1500000+1 $how 14 hash=sha256
-	it "verify=$how mends with it where nobody asked for a digest" \
-	    source_moves 1500000+1 $how 0
+	it "verify=$how does not mend with what a digest was not made of" source_moves 1500000+1 $how 14 hash=sha256
+	it "verify=$how mends with it where nobody asked for a digest" source_moves 1500000+1 $how 0
 done
 # A second read of src fails.
 source_fails()
@@ -213,8 +205,7 @@ it "... for several targets" source_fails 3 of=second
 it "... but with coe=1 what it was while it was copied" source_fails 0 coe=1
 unreadable_back()
 {
-	"$blocks" make src 3M && rm -f dst &&
-	    exits "$1" with_faults "on=dst op=read at=1049600+512 fail=EIO ${*:2}" \
+	"$blocks" make src 3M && rm -f dst && exits "$1" with_faults "on=dst op=read at=1049600+512 fail=EIO ${*:2}" \
 	    "$pardd" if=src of=dst verify=1 && faulty read || return
 	says '^pardd: dst: byte [0-9]+ cannot be read back, or is not what was written there; continuing' || return
 	[[ $1 = 0 ]] || says 'NOT complete: [0-9]+ bytes in 1 range of dst cannot be read back, or are not what'
@@ -236,8 +227,7 @@ it "... and all of a transfer where much cannot be" spot_back 1 1048576+524288 1
 it "mends what cannot be read back once" unreadable_back 0 whole times=1
 misread()
 {
-	"$blocks" make src 3M && rm -f dst &&
-	    exits 0 with_faults "on=dst op=read at=1049600+1 flip times=1" \
+	"$blocks" make src 3M && rm -f dst && exits 0 with_faults "on=dst op=read at=1049600+1 flip times=1" \
 	    "$pardd" if=src of=dst verify=1 && faulty read && same src dst
 }
 it "is not put off by a read that was wrong once" misread
@@ -344,8 +334,7 @@ sector()
 {
 	truncate -s 8M a.img b.img && loop a.img --sector-size "$1" && a=$dev &&
 	    loop b.img --sector-size "$2" && "$blocks" make "$a" 8M &&
-	    exits 0 "$pardd" if="$a" of="$dev" verify="$3" thr="$4" "${@:5}" &&
-	    verified && holds "$dev" 0 0 8M
+	    exits 0 "$pardd" if="$a" of="$dev" verify="$3" thr="$4" "${@:5}" && verified && holds "$dev" 0 0 8M
 }
 it "verifies a disk of 4096 bytes a sector" sector 4096 4096 1 4
 it "verifies a little behind on a disk of 512 bytes a sector" sector 512 512 stream 16
@@ -354,8 +343,7 @@ it "verifies in transfers of 7 blocks" sector 4096 4096 stream 5 bs=4096 bpt=7
 padded()
 {
 	truncate -s 8M b.img && loop b.img --sector-size 4096 && "$blocks" make src 1000001 &&
-	    exits 0 "$pardd" if=src of="$dev" verify="$1" && verified && says padded &&
-	    cmp -n 1000001 src "$dev"
+	    exits 0 "$pardd" if=src of="$dev" verify="$1" && verified && says padded && cmp -n 1000001 src "$dev"
 }
 it "verifies the padding, too" padded 1
 it "verifies the padding with the source" padded source
