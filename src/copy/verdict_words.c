@@ -176,8 +176,12 @@ words_of_unswept(struct words *w, const struct reason *r)
 {
 	bool asked = (w->p->opts->rescue & RESCUE_ONDEMAND) != 0;
 
-	words_add(w, "NOT complete: %llu bytes could not be read, and %llu %s; "
-	    "%s shows where%s", words_unread(w), (ull)r->bytes, asked ?
+	words_add(w, "NOT complete: ");
+	if (words_unread(w) > 0)
+		words_add(w, "%llu bytes could not be read, and ",
+		    words_unread(w));
+	words_add(w, "%llu %s%s; %s shows where%s", (ull)r->bytes,
+	    words_unread(w) > 0 ? "" : "bytes ", asked ?
 	    "were not asked for, with rescue=ondemand" :
 	    "between them were not tried, with rescue=nosweep",
 	    w->p->opts->map, asked ? ", and the same command without it reads "

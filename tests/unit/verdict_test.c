@@ -238,6 +238,10 @@ CASE(says_how_a_rescue_goes_on)
 	is(STATUS_UNREADABLE, "NOT complete: 1024 bytes could not be read, and "
 	    "512 were not asked for, with rescue=ondemand; m shows where, and "
 	    "the same command without it reads the rest");
+	lost(0, 2 * BLOCK, FINISHED);
+	is(STATUS_UNREADABLE, "NOT complete: 512 bytes were not asked for, "
+	    "with rescue=ondemand; m shows where, and the same command "
+	    "without it reads the rest");
 	o.rescue = 0;
 	is(STATUS_FILE, "NOT complete: 512 bytes were not copied");
 }
