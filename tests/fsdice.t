@@ -446,10 +446,9 @@ rolled()
 	local i
 	[[ -s $scratch/noise ]] || head -c 12M /dev/urandom >"$scratch/noise"
 	for ((i = 0; i < $2; i++)); do
-		RANDOM=$(($1 + i * 7))
 		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
 		mkdir roll || return
-		(cd roll && roll) >rolled 2>&1 || {
+		(cd roll && RANDOM=$(($1 + i * 7)) && roll) >rolled 2>&1 || {
 			echo "no. $i of SEED=$1: $(<rolled)"
 			return 1
 		}

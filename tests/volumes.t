@@ -800,10 +800,9 @@ rolled()
 {
 	local i
 	for ((i = 0; i < $2; i++)); do
-		RANDOM=$(($1 + i * 7))
 		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
 		mkdir roll || return
-		(cd roll && roll) >rolled 2>&1 || fail "no. $i of SEED=$1: $(<rolled)" || return
+		(cd roll && RANDOM=$(($1 + i * 7)) && roll) >rolled 2>&1 || fail "no. $i of SEED=$1: $(<rolled)" || return
 		[[ -z ${SHOW-} ]] || sed "s/^/$i: /" rolled >>"$SHOW"
 		release
 		rm -rf roll
