@@ -324,6 +324,7 @@ play(uint64_t seed, bool rescues, bool loud, uint64_t count[])
 	o.coe = !o.map && chance(2);
 	throw_machine(&o, rescues);
 	unlink("map");
+	unlink("map.bak");
 	model_begin(&o);
 	for (life = 0; life < LIVES && !last && wrong == NULL; life++) {
 		last = life == LIVES - 1 || ((life > 0 || !rescues) &&
