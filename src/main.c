@@ -381,8 +381,11 @@ session_open_ends(struct session *s, struct fault *f)
 	return 0;
 }
 
-/* What is removable may be a counterfeit stick or card. */
-static void
+/*
+ * What is removable may be a counterfeit stick or card.  Not inlined: it needs
+ * much stack.
+ */
+__attribute__((noinline)) static void
 session_sample(struct session *s)
 {
 	const struct endpoint *one;
@@ -459,13 +462,10 @@ session_start(int argc, char *words[], char *title[],
     const struct secrets *secrets)
 {
 	struct opts o;
-	struct session s;
+	struct session s = { .o = &o };
 	struct fault f;
 	int status;
 
-	s.o = &o;
-	s.signo = 0;
-	s.stuck = false;
 	if (opts_parse(&o, argc, words, &f) != 0 &&
 	    (f.by != TOLD_LEASED || session_open(&s, session_parse, &f) != 0))
 		return session_misused(&s, &f);
