@@ -520,9 +520,8 @@ disk_parts(dev_t whole, struct disk_part **parts, size_t *n)
 	return err;
 }
 
-/* List the nodes in a "holders" of a node: slaves, or holders. */
 int
-disk_holders(dev_t node, dev_t *got, size_t room, size_t *n)
+disk_holders(dev_t node, dev_t *holder, size_t room, size_t *n)
 {
 	int dir = sysfs_open("block", node), all, i, err = 0;
 	struct dirent **list;
@@ -540,7 +539,7 @@ disk_holders(dev_t node, dev_t *got, size_t room, size_t *n)
 			break;
 		}
 		snprintf(path, sizeof(path), "holders/%s", list[i]->d_name);
-		got[(*n)++] = attr_node(&err, dir, path);
+		holder[(*n)++] = attr_node(&err, dir, path);
 	}
 	sysfs_forget(list, all);
 	close(dir);

@@ -399,15 +399,17 @@ static unsigned
 end_later(const struct command *c, const char *thread)
 {
 	unsigned n = 0;
-	char name[64];
+	char name[64], word[16];
 	FILE *list;
-	int pid;
+	long pid;
 
 	snprintf(name, sizeof(name), "/proc/self/task/%.20s/children", thread);
 	list = fopen(name, "re");
-	while (list != NULL && fscanf(list, "%d", &pid) == 1)
+	while (list != NULL && fscanf(list, "%15s", word) == 1) {
+		pid = strtol(word, NULL, 10);
 		if (pid > c->pid)
-			n += kill(pid, SIGTERM) == 0;
+			n += kill((pid_t)pid, SIGTERM) == 0;
+	}
 	if (list != NULL)
 		fclose(list);
 	return n;

@@ -61,10 +61,10 @@ parts_open(struct nbd_call *call, size_t i)
 	struct nbd_part *more;
 
 	if (call->parts == call->room) {
-		if (room > call->len / PART_LEAST + 2 * PARTS)
+		if (room > call->len / PART_LEAST + (size_t)2 * PARTS)
 			return EPROTO;
-		more = realloc(call->part == call->few ? NULL : call->part,
-		    room * sizeof(*more));
+		more = reallocarray(call->part == call->few ? NULL :
+		    call->part, room, sizeof(*more));
 		if (more == NULL)
 			return ENOMEM;
 		if (call->part == call->few)

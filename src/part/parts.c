@@ -441,7 +441,8 @@ parts_backup_astray(struct endpoint *ep)
 	uint32_t sector;
 	struct view v;
 
-	if (view_open(&v, ep) == 0 && view_edges(&v, 2 * LARGE_SECTOR) == 0) {
+	if (view_open(&v, ep) == 0 && view_edges(&v,
+	    UINT64_C(2) * LARGE_SECTOR) == 0) {
 		sector = parts_sector_of(&v);
 		astray = has_gpt(&v, sector, header) &&
 		    le64dec(header + 32) != v.size / sector - 1;

@@ -174,8 +174,8 @@ note_old_table(const struct view *v, struct signs *s)
 	bool amiga;
 	uint64_t at;
 
-	for (at = 0; s->n == 0 && at < 16 * SECTOR && view_read(v, at, b,
-	    SECTOR); at += SECTOR) {
+	for (at = 0; s->n == 0 && at < UINT64_C(16) * SECTOR &&
+	    view_read(v, at, b, SECTOR); at += SECTOR) {
 		amiga = memcmp(b, "RDSK", 4) == 0;
 		if (at < s->from || at >= s->to || (!amiga &&
 		    memcmp(b + 64, "WEV\x82", 4) != 0))

@@ -226,7 +226,7 @@ viewer_answer_all(struct viewer *v)
 		at = &r->next;
 	}
 	v->last = at;
-	v->at = n > 0 ? asked[0].off : 0;
+	v->at = v->first != NULL ? v->first->off : 0;
 	v->waiting = all;
 	if (v->job != NULL)
 		gaps_ask(&v->job->rescue->gaps, asked, n);
