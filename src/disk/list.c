@@ -131,10 +131,25 @@ level_describe(struct level *v)
 	close(dir);
 }
 
-/* Add what lies on a node to the front of a list. */
+/* The first level of that name, on one root unless that is NULL; or NULL. */
+static const struct level *
+level_find(const struct listed *l, const char *root, const char *name)
+{
+	const struct level *v = l->levels;
+
+	while (v != NULL && (strcmp(v->name, name) != 0 ||
+	    (root != NULL && strcmp(v->root, root) != 0)))
+		v = v->next;
+	return v;
+}
+
+/*
+ * Add what lies on a node at a place of the list; once for each root, though
+ * several ways lead there, as to the volumes of a thin pool.
+ */
 static int
-add_holders(struct level **at, const char *root, const char *on, dev_t node,
-    unsigned depth)
+add_holders(const struct listed *l, struct level **at, const char *root,
+    const char *on, dev_t node, unsigned depth)
 {
 	int dir = sysfs_open("block", node), n, i, failed;
 	struct dirent **list;
@@ -143,7 +158,9 @@ add_holders(struct level **at, const char *root, const char *on, dev_t node,
 
 	n = sysfs_entries(dir, "holders", &list);
 	failed = n < 0 && errno == ENOMEM ? -1 : 0;
-	for (i = 0; i < n && failed == 0; i++, at = &v->next) {
+	for (i = 0; i < n && failed == 0; i++) {
+		if (level_find(l, root, list[i]->d_name) != NULL)
+			continue;
 		v = calloc(1, sizeof(*v));
 		if (v == NULL) {
 			failed = -1;
@@ -158,6 +175,7 @@ add_holders(struct level **at, const char *root, const char *on, dev_t node,
 		snprintf(path, sizeof(path), "holders/%s", v->name);
 		v->node = sysfs_node(dir, path);
 		level_describe(v);
+		at = &v->next;
 	}
 	sysfs_forget(list, n);
 	if (dir >= 0)
@@ -176,14 +194,15 @@ find_above(struct listed *l, struct user ***users, const char *name, dev_t node,
 	while (*at != NULL)
 		at = &(*at)->next;
 	if (failed == 0)
-		failed = add_holders(at, name, name, node, depth);
+		failed = add_holders(l, at, name, name, node, depth);
 	for (; *at != NULL && failed == 0; at = &(*at)->next) {
 		struct level *v = *at;
 
-		failed = add_users(users, v->name, v->node);
+		if (level_find(l, NULL, v->name) == v)
+			failed = add_users(users, v->name, v->node);
 		if (failed == 0 && v->depth < DEEPEST)
-			failed = add_holders(&v->next, name, v->name, v->node,
-			    v->depth + 1);
+			failed = add_holders(l, &v->next, name, v->name,
+			    v->node, v->depth + 1);
 	}
 	return failed;
 }
@@ -555,11 +574,7 @@ add_volume(struct entry *e, const struct listed *l, dev_t node,
 static bool
 level_uses(const struct listed *l, const struct usage *use)
 {
-	const struct level *v = l->levels;
-
-	while (v != NULL && strcmp(v->name, use->by) != 0)
-		v = v->next;
-	return v != NULL && use->kind == USE_HELD;
+	return use->kind == USE_HELD && level_find(l, NULL, use->by) != NULL;
 }
 
 static void

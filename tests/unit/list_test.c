@@ -277,6 +277,36 @@ CASE(shows_what_lies_on_a_disk)
 	    "            /dev/mapper/vg0-a\\x1Bb  10 MB  LVM\n");
 }
 
+/* A pool lies on two devices of one disk, an array on two of its partitions. */
+CASE(shows_a_level_once_though_two_ways_lead_there)
+{
+	add_scsi(ATA, "sda", SDA, 1953525168);
+	add_part(ATA, "sda", SDA, 1, 2048, 2000000);
+	add_part(ATA, "sda", SDA, 2, 2002048, 1000000);
+	add_dm("sda/sda1", 0, "vg-pool_tmeta", "LVM-0");
+	add_dm("sda/sda1", 1, "vg-pool_tdata", "LVM-1");
+	add_dm("dm-0", 2, "vg-pool", "LVM-2");
+	has("/sys/block/dm-1/holders/dm-2/dev", "254:2\n");
+	has("/sys/block/sda/sda2/holders/dm-2/dev", "254:2\n");
+	has("/proc/self/mountinfo", "22 1 254:2 / /home rw - ext4 /dev/x rw\n");
+	is(false, "/dev/dm-0   10 MB  dm-\n"
+	    "    sectors of 512 bytes\n"
+	    "    /dev/mapper/vg-pool  10 MB  LVM, mounted on /home\n"
+	    "/dev/dm-1   10 MB  dm-\n"
+	    "    sectors of 512 bytes\n"
+	    "    /dev/mapper/vg-pool  10 MB  LVM, mounted on /home\n"
+	    "/dev/dm-2   10 MB  dm-\n"
+	    "    sectors of 512 bytes, mounted on /home\n"
+	    "/dev/sda   1.0 TB  ata\n"
+	    "    sectors of 512 bytes\n"
+	    "    /dev/sda1  1.0 GB\n"
+	    "        /dev/mapper/vg-pool_tmeta  10 MB  LVM\n"
+	    "            /dev/mapper/vg-pool  10 MB  LVM, mounted on /home\n"
+	    "        /dev/mapper/vg-pool_tdata  10 MB  LVM\n"
+	    "    /dev/sda2  512 MB\n"
+	    "        /dev/mapper/vg-pool  10 MB  LVM, mounted on /home\n");
+}
+
 CASE(has_the_levels_for_programs)
 {
 	add_scsi(ATA, "sda", SDA, 2000000);
