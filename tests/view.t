@@ -175,6 +175,21 @@ given_up()
 	until_true 10 grep -q '^waits' faults && kill -9 $reader && until_true 5 dead $reader && touch go &&
 	    view_page 20 && umount v && over 100
 }
+# While a reader waits for a slow read nobody else has work, and all workers rest.
+switches()
+{
+	awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$(pid)/task/"*/status
+}
+rests()
+{
+	local reader n
+	bad=$none
+	stuff && viewing "at=1048576+ until=$PWD/go" rescue=ondemand thr="$1" && view_page 0 && view_page 100 || return
+	dd if=v of=page bs=4096 skip=300 count=1 status=none &
+	reader=$!
+	until_true 10 grep -q '^waits' faults && sleep 1.5 && n=$(switches) && sleep 1 && n=$(($(switches) - n)) && touch go &&
+	    wait $reader && umount v && over 100 && ((n < 5000)) || fail "$n switches in a second"
+}
 dead()
 {
 	! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status"
@@ -390,6 +405,8 @@ it "... an error if it stays away" stays_away
 it "... and is stopped at once" away_stopped
 it "... and while ongone= works" away_stopped ongone='sleep 50'
 it "... and can be unmounted" away_unmounted
+it "rests while a reader waits for a slow read" rests 4
+it "... with many workers" rests 16
 it "lets a reader go that is killed" given_up
 it "... and that reads past the page cache" given_up iflag=direct
 it "clears what a killed run has left" killed

@@ -214,13 +214,28 @@ gaps_asked_any(const struct gaps *g)
 	return !g->closed && !g->bad && t.untried + t.failed > 0;
 }
 
+/* Then nobody is woken, who would have the viewer ask once more. */
+static bool
+asked_same(const struct gaps *g, const struct seg *s, size_t n)
+{
+	bool same = n == g->asks;
+	size_t i;
+
+	for (i = 0; same && i < n; i++)
+		same = s[i].off == g->asked[i].off &&
+		    s[i].len == g->asked[i].len;
+	return same;
+}
+
 void
 gaps_ask(struct gaps *g, const struct seg *s, size_t n)
 {
+	n = MIN(n, (size_t)GAPS_ASKS);
 	pthread_mutex_lock(&g->lock);
-	g->asks = (unsigned)MIN(n, (size_t)GAPS_ASKS);
-	memcpy(g->asked, s, g->asks * sizeof(*s));
-	pthread_cond_broadcast(&g->moved);
+	if (!asked_same(g, s, n))
+		pthread_cond_broadcast(&g->moved);
+	g->asks = (unsigned)n;
+	memcpy(g->asked, s, n * sizeof(*s));
 	pthread_mutex_unlock(&g->lock);
 }
 
