@@ -433,11 +433,35 @@ killed()
 		exits 0 "$pardd" if=x of=dst decode=auto map=m && complete && same image dst || return
 	done
 }
+# So does a bad sector; without the first one nothing is known.
+bad_first()
+{
+	local size at
+	blocked "$1" && size=$(stat -c %s x) && for at in 8192 $((size / 20 / 512 * 512)) $((size / 2048 * 1024)); do
+		exits 100 with_faults "on=$PWD/x op=read at=$at+512 whole fail=EIO" "$pardd" if=x of=dst oflag=trunc decode=auto coe=1 &&
+		    says '200 unreadable blocks in 1 range' && [[ $(stat -c %s dst) = 1000300 ]] &&
+		    awk '{ if (NR == 1) first = $1; last = $1 } END { exit !(NR > 0 &&
+		    int((first - 1) / 102400) == int((last - 1) / 102400)) }' <(cmp -l image dst) || fail "at $at" || return
+	done
+	rm -f dst && exits 3 with_faults "on=$PWD/x op=read at=0+512 whole fail=EIO" "$pardd" if=x of=dst decode=auto coe=1 &&
+	    one_line 'x: its own byte 0: ' && [[ ! -e dst ]] &&
+	    exits 3 with_faults "on=$PWD/x op=read at=512+512 whole fail=EIO" "$pardd" if=x of=dst decode=auto &&
+	    says 'its own byte 512: '
+}
 for format in xz zstd lz4; do
 	it "reads blocks of $format at any place" placed $format
 	it "... goes on with what is missing" goes_on $format
 	it "... loses a damaged block, and no other" loses $format
+	it "... and one with a bad sector" bad_first $format
 done
+# A stream ends at a bad sector; what is before that is in place.
+ends_at()
+{
+	local n
+	packed gz 3000 && exits 3 with_faults "on=$PWD/x op=read at=614400+512 whole fail=EIO" "$pardd" if=x of=dst decode=auto &&
+	    says 'its own byte 614400: ' && n=$(stat -c %s dst) && ((n > 1 << 19)) && cmp -n "$n" image dst
+}
+it "unpacks a stream up to a bad sector" ends_at
 it "goes on after kill -9" killed xz
 it "reads again what could not be read" retried 2 coe=1
 server_dies()

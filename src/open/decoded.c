@@ -50,6 +50,7 @@ struct decoded {
 	struct codec_measure size;
 	enum state	 state;
 	uint64_t	 at;		/* of the next byte to be read there */
+	uint64_t	 doubt;		/* where a read ended that has failed */
 	uint64_t	 pos;		/* of the next byte of the content */
 	atomic_uint_fast64_t guess;	/* see endpoint_guess */
 	uint64_t	 members;	/* begun so far */
@@ -57,6 +58,7 @@ struct decoded {
 	unsigned	 idle;
 	bool		 ended;		/* the carrier has no more bytes */
 	bool		 whole;		/* no count=: nothing is left unread */
+	bool		 lossy;		/* a block may be lost */
 	bool		 tar;		/* what it holds is a tar archive */
 	unsigned char	*buf;		/* MARGIN and CHUNK bytes */
 	const unsigned char *in;	/* in it: what is not unpacked yet */
@@ -106,18 +108,32 @@ decoded_halted(struct decoded *d)
 	return true;
 }
 
-/* Read from the carrier; false: it has failed. */
+/*
+ * Read from the carrier, up to what cannot be read: a read that fails is
+ * halved, until one block is left.  False: it has failed.
+ */
 static bool
 carrier_read(struct decoded *d, struct io *io)
 {
+	size_t block = MAX(d->carrier.geo.block, 512U), half;
 	int64_t left = d->carrier.spec.retries;
 	const char *why;
 
-	do {
+	for (;;) {
+		half = (size_t)round_up((d->doubt - MIN(d->at, d->doubt)) / 2,
+		    block);
+		if (half > 0)
+			io->len = MIN(io->len, half);
 		lane_transfer(&d->lane, io);
-	} while (errno_is_medium(io->err) && left-- > 0);
-	if (io->err == 0)
-		return true;
+		if (io->err == 0)
+			return true;
+		if (!errno_is_medium(io->err) || d->carrier.is.streamed)
+			break;
+		if (io->len > block)
+			d->doubt = d->at + io->len;
+		else if (left-- <= 0)
+			break;
+	}
 	d->state = FAILED;
 	d->failed = *io;
 	why = io->why[0] != '\0' ? io->why : errno_words(io->err);
@@ -153,7 +169,7 @@ decoded_fill(struct decoded *d, size_t n)
 			hash_add(d->packed, io.buf, io.done);
 		d->at += io.done;
 		d->in_len += io.done;
-		d->ended = io.done < CHUNK;
+		d->ended = io.done < io.len || (size > 0 && d->at == size);
 		if (size > 0 && io.done < io.len) {
 			decoded_fail(d, STATUS_SHORT, "it is cut short: its "
 			    "own bytes end at %llu", (unsigned long long)d->at);
@@ -508,10 +524,6 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 	d->head_len = decoded_make(d, d->head, HEAD);
 	d->tar = d->head_len >= TAR_MAGIC + 5 && memcmp(d->head + TAR_MAGIC,
 	    "ustar", 5) == 0;
-	if (d->state == FAILED && (d->head_len == 0 ||
-	    d->failed.status == STATUS_REFUSED))
-		return fault_set(f, decoded_status(d), "%s: %s",
-		    d->carrier.name, d->failed.why);
 	if (d->state == OVER) {
 		d->size.size = d->head_len;
 		d->size.exact = true;
@@ -520,6 +532,10 @@ decoded_begin(struct decoded *d, bool unread, struct fault *f)
 	if (d->size.part != NULL && d->packed == NULL && (d->carrier.is.back ||
 	    (d->state != OVER && d->size.parts > 1)))
 		d->blocks = unpacker_open(&d->carrier, &d->d, &d->size);
+	if (d->state == FAILED && (d->failed.status == STATUS_REFUSED ||
+	    (d->head_len == 0 && (d->blocks == NULL || !d->lossy))))
+		return fault_set(f, decoded_status(d), "%s: %s",
+		    d->carrier.name, d->failed.why);
 	if (d->blocks != NULL)
 		codec_close(&d->d);
 	return 0;
@@ -617,6 +633,7 @@ decoded_open(struct endpoint *ep, const struct opts *o, bool look,
 	d->d.memory = o->mem > 0 ? (uint64_t)o->mem : 0;
 	d->d.threads = decoded_threads(o);
 	d->whole = o->count < 0 && o->compare == 0;
+	d->lossy = o->coe != 0 || o->map != NULL;
 	expected = algorithm_expected(o->expect);
 	if ((expected != NULL && hash_open_ranges(&d->packed, expected, NULL,
 	    0, f) != 0) || decoded_attach(d, f) != 0) {

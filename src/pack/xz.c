@@ -27,7 +27,8 @@ xz_begins(const unsigned char *head, size_t n)
 enum {
 	THREADS_MEMORY = 256 << 20,	/* bytes, without mem= */
 	LEAST_MEMORY = 128 << 20,	/* what xz -9 needs is never refused */
-	LOOK_CHUNK = 64 << 10,
+	LOOK_CHUNK = 64 << 10,	/* bytes read at a time, */
+	LOOK_LEAST = 512,	/* and next to what cannot be read */
 	LOOK_MOST = 64 << 20,	/* bytes read for the size */
 };
 
@@ -121,6 +122,7 @@ xz_look(struct xz *x, lzma_stream *s, const struct codec_source *from,
 {
 	uint64_t at = 0, sum = 0;
 	size_t n;
+	int err;
 	lzma_ret ret = LZMA_OK;
 
 	while ((ret == LZMA_OK || ret == LZMA_SEEK_NEEDED) && sum < LOOK_MOST) {
@@ -131,7 +133,11 @@ xz_look(struct xz *x, lzma_stream *s, const struct codec_source *from,
 		n = (size_t)MIN(LOOK_CHUNK, at < from->size ? from->size - at :
 		    0);
 		if (s->avail_in == 0 && n > 0) {
-			if (from->read(from->arg, at, buf, n) != 0)
+			/* what is bad may be behind what it wants */
+			while ((err = from->read(from->arg, at, buf, n)) != 0 &&
+			    n > LOOK_LEAST)
+				n /= 2;
+			if (err != 0)
 				return LZMA_DATA_ERROR;
 			s->next_in = buf;
 			s->avail_in = n;
