@@ -381,24 +381,6 @@ session_open_ends(struct session *s, struct fault *f)
 	return 0;
 }
 
-/*
- * What is removable may be a counterfeit stick or card.  Not inlined: it needs
- * much stack.
- */
-__attribute__((noinline)) static void
-session_sample(struct session *s)
-{
-	const struct endpoint *one;
-	struct disk d;
-	unsigned i;
-
-	for (i = 0; (one = tee_target(&s->dst, i)) != NULL; i++)
-		if (!endpoint_is_node(one) || !endpoint_disk(one, &d) ||
-		    !d.removable)
-			return;
-	opts_sample(s->o);
-}
-
 static int
 session_copy(struct session *s)
 {
@@ -409,7 +391,6 @@ session_copy(struct session *s)
 	if (session_open(s, session_open_events, &f) != 0 ||
 	    session_open_ends(s, &f) != 0)
 		return session_refused(s, &f);
-	session_sample(s);
 	status = session_hold_messages(s);
 	s->stuck = session_stuck(s);
 	tee_free(&s->dst);

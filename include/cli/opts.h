@@ -155,8 +155,8 @@ struct opts {
 	bool		 as_json;	/* with --list */
 	bool		 looks;	/* usedmap= alone: inspect, copy nothing */
 	bool		 skips;	/* skip= is given, even if it is 0 */
-	bool		 samples;	/* verify= is not given: so it may
-				 * be opts_sample's */
+	bool		 samples;	/* of a removable target: verify= is
+				 * not given, and sample may be */
 	int64_t		 mends;		/* retries= as it applies to verify= */
 	unsigned	 bytes;		/* FLAG_ bits of numbers given in
 					 * bytes */
@@ -222,12 +222,6 @@ opts_one_block(const struct opts *o, uint64_t bs)
  * file that the run reads, f->by is TOLD_LEASED: call it again.
  */
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
-
-/*
- * The target is removable: verify=sample, unless verify= is given, or another
- * operand does not go with it.
- */
-void opts_sample(struct opts *);
 
 /*
  * If expect= names a file, look up the digest of the source there: o->expect

@@ -77,6 +77,7 @@ struct plan {
 	bool		 reflink;	/* share blocks where possible: */
 	uint64_t	 share_off, share_end;	/* bytes of the map, whole
 					 * blocks; equal: nothing */
+	unsigned	 verify;	/* enum verify_word, or 0 */
 	bool		 reads_back;	/* the target is read back */
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
 	mode_t		 perm;		/* of a target that is created */

@@ -770,7 +770,7 @@ opts_unify(struct opts *o)
 	o->skips = o->skip >= 0;
 	if (!o->skips)
 		o->skip = 0;
-	o->samples = o->verify == 0;
+	o->samples = o->verify == 0 && o->bpt < 0;
 	o->verify &= ~(unsigned)VERIFY_NULL;
 	o->mends = o->retries < 0 ? MENDS : o->retries;
 	if (o->retries < 0)
@@ -886,6 +886,17 @@ opts_leased(const struct opts *o, struct fault *f)
 	return 0;
 }
 
+/* Whether verify=sample would go with all other operands. */
+static void
+opts_sample(struct opts *o)
+{
+	if (!o->samples)
+		return;
+	o->verify = VERIFY_SAMPLE;
+	o->samples = opts_conflict(o) == NULL;
+	o->verify = 0;
+}
+
 int
 opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 {
@@ -900,19 +911,10 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 	wrong = opts_conflict(o);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_USAGE, "%s", wrong);
+	opts_sample(o);
 	o->looks = o->usedmap != NULL && o->output == NULL && o->check == 0;
 	if (o->check != 0 || o->looks)
 		o->output = ".";
 	return opts_leased(o, f) != 0 || sums_expect(o, f) != 0 ? -1 :
 	    opts_expect(o->expect, &o->hash, f);
-}
-
-void
-opts_sample(struct opts *o)
-{
-	if (!o->samples || o->bpt >= 0)
-		return;
-	o->verify = VERIFY_SAMPLE;
-	if (opts_conflict(o) != NULL)
-		o->verify = 0;
 }

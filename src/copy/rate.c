@@ -81,7 +81,7 @@ rate_piece(const struct rate *r, const struct plan *p, size_t most)
 	uint64_t bytes = r->bytes;
 	size_t n = most;
 
-	if (bytes == 0 || p->opts->bpt > 0 || p->opts->verify != 0 ||
+	if (bytes == 0 || p->opts->bpt > 0 || p->verify != 0 ||
 	    p->opts->manifest != NULL || p->opts->base != NULL)
 		return n;		/* each piece needs its own digest */
 	while (n > bytes / PARTS && n % 2 == 0 && n / 2 >= PIECE_LEAST &&

@@ -107,7 +107,7 @@ static void
 reasons_that_differ(struct verdict *v, const struct plan *p,
     const struct outcome *out, struct result *r)
 {
-	const bool verify = p->opts->verify != 0;
+	const bool verify = p->verify != 0;
 	const struct reason *first = verdict_from(v, WHY_FAULT);
 	const bool whole = first == NULL || first->kind >= WHY_UNSAVED;
 	struct map_totals t = { 0 };

@@ -112,13 +112,13 @@ words_of_differing(struct words *w, const struct reason *r)
 	const struct plan *p = w->p;
 	const struct endpoint *longer = w->out->longer;
 
-	if (p->opts->verify != 0 || p->work != WORK_CHECK)
-		words_add(w, "NOT %s: ", p->opts->verify != 0 ? "complete" :
+	if (p->verify != 0 || p->work != WORK_CHECK)
+		words_add(w, "NOT %s: ", p->verify != 0 ? "complete" :
 		    "the same");
 	else
 		words_add(w, "NOT as in %s: ", p->opts->manifest);
 	words_add_ranges(w, r);
-	if (p->opts->verify != 0) {
+	if (p->verify != 0) {
 		words_add(w, " of %s %sare not what was written there",
 		    p->dst->name, w->unread ? "cannot be read back, or " : "");
 		words_of_alias(w);
@@ -480,9 +480,9 @@ words_complete(struct words *w)
 		words_add(w, "all is as in %s", o->manifest);
 	else
 		words_add(w, "%s%s", !p->dst->is.durable ? "nothing to flush" :
-		    o->sync != 0 ? "flushed" : "not flushed", o->verify != 0 &&
-		    (o->sync != 0 || !p->dst->is.durable) ? (o->verify &
-		    VERIFY_SAMPLE) != 0 ? ", sampled" : ", verified" : "");
+		    o->sync != 0 ? "flushed" : "not flushed", p->verify != 0 &&
+		    (o->sync != 0 || !p->dst->is.durable) ? p->verify ==
+		    VERIFY_SAMPLE ? ", sampled" : ", verified" : "");
 	if (p->dst->is.durable && o->sync != 0 && clone_table_moves(p))
 		words_add(w, ", table moved");
 	if (p->opts->rest != 0 && plan_rest(p) > 0)

@@ -65,7 +65,7 @@ usual_workers(const struct plan *p)
 		    WORKERS_MOST);
 	if (p->targets > 1)
 		return 2 * THREADS;	/* each waits for the slowest target */
-	if (p->opts->verify == VERIFY_STREAM)
+	if (p->verify == VERIFY_STREAM)
 		return THREADS + THREADS / 2;	/* a third of them verifies */
 	/* each waits for the network */
 	if (p->src->is.remote || p->dst->is.remote)
@@ -131,7 +131,7 @@ needs_threads(const struct plan *p)
 {
 	if (p->src->is.streamed || p->dst->is.streamed)
 		return "a stream is one request at a time";
-	if (p->opts->verify == VERIFY_STREAM || p->work == WORK_COMPARE ||
+	if (p->verify == VERIFY_STREAM || p->work == WORK_COMPARE ||
 	    p->store == STORE_DIFFERING)
 		return "the target is read, too";
 	if (p->work == WORK_RESCUE)
@@ -445,7 +445,7 @@ set_claim(struct plan *p)
 static int
 limit_digests(const struct plan *p, uint64_t *chunk, struct fault *f)
 {
-	if ((p->opts->verify == 0 && p->opts->manifest == NULL) || !p->bounded)
+	if ((p->verify == 0 && p->opts->manifest == NULL) || !p->bounded)
 		return 0;
 	while (p->opts->bpt < 0 && p->length / *chunk > CHECKS_USUAL &&
 	    *chunk < TRANSFER_MOST)
@@ -575,7 +575,7 @@ set_store(struct plan *p)
 	    !looks_at_all(p);
 	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
 	    o->used == 0 && o->bmap == NULL && p->store == STORE_ALL &&
-	    !looks_at_all(p) && o->verify == 0 && plan_shareable(p);
+	    !looks_at_all(p) && p->verify == 0 && plan_shareable(p);
 }
 
 /*
@@ -589,7 +589,7 @@ is_moment(const struct plan *p)
 
 	return p->src->is.memory && p->dst->is.memory && in_memory(p) &&
 	    p->length <= USUAL_TRANSFER && p->workers == 1 && p->queues == 0 &&
-	    !looks_at_all(p) && o->verify == 0 && o->rate < 0 && o->used == 0 &&
+	    !looks_at_all(p) && p->verify == 0 && o->rate < 0 && o->used == 0 &&
 	    o->bmap == NULL;
 }
 
@@ -612,6 +612,21 @@ set_shared(struct plan *p)
 	if (from + end != size || to + end < old)
 		end -= (from + end) % unit < end ? (from + end) % unit : end;
 	p->share_end = end > p->share_off ? end : p->share_off;
+}
+
+/* What is removable may be a counterfeit stick or card. */
+static unsigned
+verify_of(const struct opts *o, struct endpoint *dst)
+{
+	const struct endpoint *one;
+	struct disk d;
+	unsigned i;
+
+	for (i = 0; o->samples && (one = tee_target(dst, i)) != NULL; i++)
+		if (!endpoint_is_node(one) || !endpoint_disk(one, &d) ||
+		    !d.removable)
+			return o->verify;
+	return o->samples ? VERIFY_SAMPLE : o->verify;
 }
 
 /* With compare=1 a map records differences. */
@@ -642,12 +657,12 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
     struct endpoint *src, struct endpoint *dst, struct fault *f)
 {
 	*p = (struct plan){ .opts = o, .work = work_of(o), .src = src,
-		.dst = dst, .truncate = -1,
+		.dst = dst, .truncate = -1, .verify = verify_of(o, dst),
 		.targets = o->targets > 1 ? o->targets : 1,
 		.oserial = o->oserial };
 	p->bs = plan_block_size(p);
 	p->grain = round_up(PAGE, dst->geo.block > 0 ? dst->geo.block : PAGE);
-	p->reads_back = o->verify != 0 || (o->oflag & FLAG_SPARING) != 0;
+	p->reads_back = p->verify != 0 || (o->oflag & FLAG_SPARING) != 0;
 	if (!opts_one_block(o, p->bs))
 		return fault_set(f, STATUS_USAGE, "ibs= and obs= must be equal "
 		    "to bs=, which is %llu here; write bs=%lld alone",

@@ -266,7 +266,7 @@ plan_line(const struct events *ev, const struct plan *p)
 	    "reflink", p->reflink,
 	    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
 	    "sync", o->sync != 0,
-	    "verify", value_text(opts_word("verify", o->verify)),
+	    "verify", value_text(opts_word("verify", p->verify)),
 	    "compare", p->work == WORK_COMPARE,
 	    "dry_run", o->mode == MODE_DRY_RUN,
 	    "rate", value_amount(o->rate), "ioprio", value_text(o->ioprio),
@@ -757,15 +757,15 @@ list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 
 /* Whether all of a target was read back, and holds what was written. */
 static bool
-result_verified(const struct opts *o, struct result *r)
+result_verified(const struct plan *p, struct result *r)
 {
-	return r->proven && (o->verify & VERIFY_SAMPLE) == 0 &&
+	return r->proven && p->verify != VERIFY_SAMPLE &&
 	    (!r->differ.ready || map_totals(&r->differ).bad == 0);
 }
 
 /* What is so of the run if it is so of each target. */
 static void
-result_of_all(struct ending *e, const struct opts *o, struct outcome *out)
+result_of_all(struct ending *e, const struct plan *p, struct outcome *out)
 {
 	unsigned i;
 
@@ -773,7 +773,7 @@ result_of_all(struct ending *e, const struct opts *o, struct outcome *out)
 	e->why = &out->target[0].verdict;
 	for (i = 0; i < out->targets; i++) {
 		e->flushed &= out->target[i].flushed;
-		e->verified &= result_verified(o, &out->target[i]);
+		e->verified &= result_verified(p, &out->target[i]);
 		if (e->why->n == 0)
 			e->why = &out->target[i].verdict;
 	}
@@ -800,7 +800,7 @@ judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
 		    "reasons", result_reasons(&one->verdict),
 		    "bytes_written", value_count(tee_written(p->dst, i)),
 		    "flushed", one->flushed, "verified",
-		    result_verified(p->opts, one),
+		    result_verified(p, one),
 		    "mismatch", out->abandoned ? json_array() :
 		    result_mismatch(plan_each(p, i), &one->differ)));
 		json_decref(o);
@@ -819,7 +819,7 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 		    -1,
 		.confined = p->confined };
 
-	result_of_all(&e, p->opts, out);
+	result_of_all(&e, p, out);
 	if (ev->json.fd >= 0 || ev->log.fd >= 0)
 		verdict_words(&v, p, out);
 	list_mismatch(ev, p, out);

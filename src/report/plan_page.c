@@ -172,9 +172,9 @@ after_text(char *text, size_t room, const struct plan *p)
 	snprintf(text, room, "%s%s%s%s", p->work == WORK_COMPARE ||
 	    p->work == WORK_CHECK ? "nothing is written" :
 	    o->sync != 0 ? "then flushed" : "NOT flushed (sync=0)",
-	    o->verify != 0 ? ", read back (verify=" : "",
-	    o->verify != 0 ? opts_word("verify", o->verify) : "",
-	    o->verify == 0 ? "" : o->samples ? ", as it is "
+	    p->verify != 0 ? ", read back (verify=" : "",
+	    p->verify != 0 ? opts_word("verify", p->verify) : "",
+	    p->verify == 0 ? "" : p->verify != o->verify ? ", as it is "
 	    "removable; 0: do not)" : ")");
 }
 

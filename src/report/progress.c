@@ -297,7 +297,7 @@ progress_compose(struct progress *pr, const struct tally *t,
 	const struct plan *p = pr->p;
 	char si[32];
 	double r = progress_rate(pr, t);
-	bool after = t->twice && (p->opts->verify & VERIFY_STREAM) == 0;
+	bool after = t->twice && p->verify != VERIFY_STREAM;
 
 	progress_state(p, t, pr->how == LIVE_LINE, parts);
 	strlcpy(parts->text[PHASE], phase_name(t->phase), PART);

@@ -318,10 +318,10 @@ how_plan(FILE *out, const struct plan *p)
 {
 	if (p->work == WORK_COMPARE)
 		print(out, "compare=1");
-	if (p->opts->verify != 0)
-		print(out, "verify=%s%s", opts_word("verify",
-		    p->opts->verify), p->opts->samples ? " (it is "
-		    "removable; verify=0 leaves it out)" : "");
+	if (p->verify != 0)
+		print(out, "verify=%s%s", opts_word("verify", p->verify),
+		    p->verify != p->opts->verify ? " (it is removable; "
+		    "verify=0 leaves it out)" : "");
 	if (p->store == STORE_DIFFERING)
 		print(out, "sparing=1");
 	if (p->opts->manifest != NULL)

@@ -255,7 +255,7 @@ come_to_end(struct job *job)
 	bool done = t.finished + t.outside == t.end;
 
 	if (atomic_exchange(&job->rescue->end, OVER) == LATE &&
-	    (!done || job->p->opts->verify != 0))
+	    (!done || job->p->verify != 0))
 		fail_late(job);
 	if (done || !job->stop)
 		pass_enter(job->rescue, &over);

@@ -298,8 +298,8 @@ tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 static void
 tally_verify(struct job *job, struct tally *t)
 {
-	bool after = (job->p->opts->verify & VERIFY_STREAM) == 0;
-	bool sample = (job->p->opts->verify & VERIFY_SAMPLE) != 0;
+	bool after = job->p->verify != VERIFY_STREAM;
+	bool sample = job->p->verify == VERIFY_SAMPLE;
 	bool later = t->phase == PHASE_VERIFYING || t->phase == PHASE_REPAIRING;
 
 	t->verified = verify_right(job);

@@ -138,7 +138,7 @@ step_copy(struct job *job)
 	static const struct task copying = { .phase = PHASE_COPYING,
 		.step = piece_copy, .ring = true };
 	const struct plan *p = job->p;
-	bool stream = p->opts->verify == VERIFY_STREAM && p->targets == 1;
+	bool stream = p->verify == VERIFY_STREAM && p->targets == 1;
 
 	step_clear(job);
 	if (p->reflink)
@@ -427,7 +427,7 @@ lead_write_tables(struct job *job)
 		if (tee_dropped(p->dst, i) == NULL &&
 		    (job->verify == NULL || !verify_differs(job, i)) &&
 		    clone_table_write(one->table, one->dst,
-		    p->opts->verify != 0, &f) != 0)
+		    p->verify != 0, &f) != 0)
 			job_fail(job, &f);
 }
 

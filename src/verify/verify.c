@@ -355,15 +355,15 @@ enum measure { BY_DIGEST, BY_SOURCE, BY_NOTHING };
 static enum measure
 check_measure(struct worker *w, const struct check *c)
 {
-	const struct opts *o = w->job->p->opts;
+	const struct plan *p = w->job->p;
 	struct io io;
 
-	if ((o->verify != VERIFY_SOURCE && c->state != CHECK_NONE) ||
-	    !verify_repeatable(w->job->p))
+	if ((p->verify != VERIFY_SOURCE && c->state != CHECK_NONE) ||
+	    !verify_repeatable(p))
 		return BY_DIGEST;
 	if (read_again(w, c->off, (size_t)c->len, &io))
 		return BY_SOURCE;
-	if (io.err == 0 || (o->coe != 0 && errno_is_medium(io.err)))
+	if (io.err == 0 || (p->opts->coe != 0 && errno_is_medium(io.err)))
 		return BY_DIGEST;
 	transfer_fail_read(w, &io);
 	return BY_NOTHING;
@@ -677,7 +677,7 @@ verify_begin(struct job *job, struct fault *f)
 	const struct plan *p = job->p;
 	struct verify *v;
 
-	if (p->opts->verify == 0)
+	if (p->verify == 0)
 		return 0;
 	v = calloc(1, sizeof(*v) + p->targets * sizeof(v->target[0]));
 	if (v == NULL)
@@ -855,7 +855,7 @@ verify_run(struct job *job)
 	static const struct task repairing = { .phase = PHASE_REPAIRING,
 		.step = verify_mend_next };
 	struct verify *v = job->verify;
-	bool sample = (job->p->opts->verify & VERIFY_SAMPLE) != 0;
+	bool sample = job->p->verify == VERIFY_SAMPLE;
 	int64_t left = job->p->dst->is.zoned || job->p->dst->encoded != NULL ||
 	    sample ? 0 :
 	    job->p->opts->mends;

@@ -212,9 +212,9 @@ CASE(are_trusted)
 		fill(&target, i * CHUNK, buf, CHUNK);
 	assert_non_null(strstr(objection(), "target does not hold what base "
 	    "says, for example at byte "));
-	o.verify = 1;				/* all will be read */
+	p.verify = VERIFY_AFTER;		/* all will be read */
 	assert_string_equal(objection(), "");
-	o.verify = 0;
+	p.verify = 0;
 	/* what cannot be read proves nothing */
 	target.hidden = true;
 	assert_string_equal(objection(), "");

@@ -88,12 +88,12 @@ differs(uint64_t off, uint64_t len)
 CASE(is_complete)
 {
 	is(0, "complete, flushed");
-	o.verify = 1;
+	p.verify = VERIFY_AFTER;
 	target.proven = true;
 	is(0, "complete, flushed, verified");
 	dst.is.durable = false;
 	is(0, "complete, nothing to flush, verified");
-	o.verify = 0;
+	p.verify = 0;
 	is(0, "complete, nothing to flush");
 	dst.is.durable = true;
 	o.sync = 0;
@@ -149,7 +149,7 @@ CASE(tells_what_was_left_out)
 
 CASE(tells_what_is_not_verified)
 {
-	o.verify = 1;
+	p.verify = VERIFY_AFTER;
 	is(STATUS_MISMATCH, "NOT complete: not all that was copied to there "
 	    "could be verified");
 	differs(0, BLOCK);
@@ -321,7 +321,7 @@ CASE(puts_a_signal_first)
 	is(128 + SIGINT, "stopped by SIGINT, after all was compared; NOT the "
 	    "same: 512 bytes in 1 range differ");
 	p.work = WORK_COPY;
-	o.verify = 1;
+	p.verify = VERIFY_AFTER;
 	is(128 + SIGINT, "NOT complete: stopped by SIGINT, after all was "
 	    "copied, but not all verified");
 	fault_set(&out.flush, STATUS_FILE, "there: flush");
@@ -433,7 +433,7 @@ outcome_by_chance(void)
 {
 	p.work = chance(2) ? WORK_COPY : chance(2) ? WORK_RESCUE : chance(2) ?
 	    WORK_COMPARE : WORK_CHECK;
-	o.verify = p.work == WORK_COPY && chance(2);
+	p.verify = p.work == WORK_COPY && chance(2);
 	o.sync = !chance(3);
 	o.retries = chance(2);
 	o.rescue = p.work == WORK_RESCUE && chance(3) ? RESCUE_NOSWEEP : 0;
@@ -487,7 +487,7 @@ status_by_manual(void)
 		return o.rescue != 0 ? STATUS_UNREADABLE : STATUS_FILE;
 	if (out.unsaved.status != 0)
 		return out.unsaved.status;
-	if (bad > 0 || out.longer != NULL || (o.verify && !target.proven))
+	if (bad > 0 || out.longer != NULL || (p.verify != 0 && !target.proven))
 		return STATUS_MISMATCH;
 	return t.bad + t.failed > 0 ? STATUS_UNREADABLE : out.outputs.status;
 }

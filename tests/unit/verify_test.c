@@ -44,8 +44,8 @@ make(void)
 	dst.ep.be = &flushed;
 	dst.ep.geo.block = dst.ep.geo.io_align = BLOCK;
 	flush_error = 0;
-	o = (struct opts){ .verify = VERIFY_AFTER, .mends = 0 };
-	p = (struct plan){ .opts = &o, .src = &src.ep, .dst = &dst.ep,
+	o = (struct opts){ .mends = 0 };
+	p = (struct plan){ .opts = &o, .verify = VERIFY_AFTER, .src = &src.ep, .dst = &dst.ep,
 		.targets = 1, .length = SIZE, .bounded = true, .chunk = CHUNK,
 		.claim = CHUNK, .bs = BLOCK, .block = BLOCK, .sector = BLOCK,
 		.pad = 1, .grain = BLOCK, .workers = 1, .other = MEMORY_ROOM, .reads_back = true };
@@ -245,7 +245,7 @@ CASE(compares_with_the_source)
 
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		make();
-		o.verify = VERIFY_SOURCE;
+		p.verify = VERIFY_SOURCE;
 		o.coe = row[i].coe;
 		copied();
 		src.data[CHUNK + 5]++;	/* it has changed */
@@ -278,7 +278,7 @@ CASE(compares_with_both_for_a_digest)
 
 	for (i = 0; i < 4; i++) {
 		make();
-		o.verify = VERIFY_SOURCE;
+		p.verify = VERIFY_SOURCE;
 		o.hash = xxh->bit;
 		o.mends = i == 3;
 		assert_int_equal(hash_open(&h, &o, &f), 0);
