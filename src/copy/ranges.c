@@ -264,7 +264,7 @@ ranges_open(struct ranges *r, struct plan *p, struct fault *f)
 	    (r->spares && base_fits(&r->base, p, f) != 0) ||
 	    ((r->checks || r->spares) &&
 	    blocks_fit(&r->base.digests, p, f) != 0) ||
-	    (r->spares && p->verify == 0 &&
+	    (r->spares && (p->verify == 0 || p->verify == VERIFY_SAMPLE) &&
 	    trust_base(p, &r->base.digests, f) != 0) ||
 	    (r->passes && (find_same(r, p, f) != 0 ||
 	    trust_unchanged(p, &r->base.digests, &r->same, f) != 0)) ||

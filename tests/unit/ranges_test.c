@@ -212,6 +212,8 @@ CASE(are_trusted)
 		fill(&target, i * CHUNK, buf, CHUNK);
 	assert_non_null(strstr(objection(), "target does not hold what base "
 	    "says, for example at byte "));
+	p.verify = VERIFY_SAMPLE;
+	assert_string_not_equal(objection(), "");
 	p.verify = VERIFY_AFTER;		/* all will be read */
 	assert_string_equal(objection(), "");
 	p.verify = 0;
