@@ -82,6 +82,31 @@ drops()
 }
 it "verify=sample calls a healthy device sampled, never verified" healthy 64
 it "... and one that is read as a whole" healthy 3
+# less_than N: no more than so many reads are needed to sample 64 MiB: a later one would fail
+less_than()
+{
+	samples 0 64 read:"$1"+:5 && cmp src behind
+}
+it "... in 128 reads" less_than 129
+# a page of 8 MiB, which is as much as the places have, is not kept
+one_page()
+{
+	local at=$((RANDOM % 512 << 14))
+	samples 14 8 drop=$((at == 0 ? 1 : at)) until=$((at + 16384))
+}
+it "verify=sample reads a small copy as a whole" one_page
+# half of a file that is all there is in a file system is not kept
+nearly_empty()
+{
+	local first last
+	truncate -s 2G img && mkfs.ext4 -q -F -E lazy_itable_init=0 -b 4096 -O ^has_journal -N 128 img &&
+	    head -c 24M /dev/urandom >big && debugfs -w -R 'write big big' img >/dev/null 2>&1 || return
+	read -r first last <<<"$(debugfs -R 'blocks big' img 2>/dev/null | awk '{ print $1, $NF }')"
+	rm -f behind && truncate -s 2G behind &&
+	    lies direct drop=$(((first + last) / 8 << 14)) until=$((last << 12)) &&
+	    exits 14 "$pardd" if=img of=it conv=notrunc used=only verify=sample
+}
+it "... and places of what is copied, not of what is left out" nearly_empty
 it "... and an empty copy" healthy 0
 it "verify=sample finds a device that begins again at a half" wraps 32
 it "... and after 63 of 64" wraps 63

@@ -68,9 +68,9 @@ int digest_table_init(struct digest_table *, uint64_t length, uint64_t chunk,
 void digest_table_free(struct digest_table *);
 
 /*
- * Add the digest of len bytes that are about to be written at off: from the
- * start of a chunk to its end, or to the end of the copy.  A later entry
- * replaces an earlier one.  Other ranges get no digest.  Returns 0, ENOMEM, or
+ * Add the digests of len bytes that are about to be written at off: of each
+ * chunk from its start to its end, or to the end of the copy.  A later entry
+ * replaces an earlier one.  Other parts get no digest.  Returns 0, ENOMEM, or
  * EFBIG beyond CHECKS_MOST entries.
  */
 int digest_table_note(struct digest_table *, uint64_t off, const void *buf,

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #ifdef __x86_64__
 #if __has_include(<sys/platform/x86.h>)		/* glibc 2.33 */
 #include <sys/platform/x86.h>
@@ -120,7 +121,7 @@ digest_table_free(struct digest_table *c)
 }
 
 static uint64_t
-start_of(const struct digest_table *c, size_t i)
+start_of(const struct digest_table *c, uint64_t i)
 {
 	return i == 0 ? 0 : i * c->chunk - c->phase;
 }
@@ -154,25 +155,36 @@ digests_put(struct digest_table *c, size_t i, const struct digest *d,
 		c->end = end;
 }
 
-int
-digest_table_note(struct digest_table *c, uint64_t off, const void *buf,
-    size_t len)
+/* The digest of a chunk, or of the part before the end of the copy. */
+static int
+digests_note(struct digest_table *c, uint64_t i, const void *buf, size_t len)
 {
-	uint64_t i = (off + c->phase) / c->chunk;
 	struct digest d;
 	int err = 0;
 
-	if (len == 0 || off != start_of(c, (size_t)i) ||
-	    len > start_of(c, (size_t)i + 1) - off)
-		return 0;
 	if (!digest_of(c->by, buf, len, &d))
 		return ENOMEM;
 	pthread_mutex_lock(&c->lock);
 	if (i >= c->room)
 		err = digests_grow(c, i);
 	if (err == 0)
-		digests_put(c, (size_t)i, &d, off + len);
+		digests_put(c, (size_t)i, &d, start_of(c, i) + len);
 	pthread_mutex_unlock(&c->lock);
+	return err;
+}
+
+int
+digest_table_note(struct digest_table *c, uint64_t off, const void *buf,
+    size_t len)
+{
+	const unsigned char *from = buf;
+	uint64_t i = (off + c->phase) / c->chunk, at, end = off + len;
+	int err = 0;
+
+	for (; err == 0 && (at = start_of(c, i)) < end; i++)
+		if (at >= off)
+			err = digests_note(c, i, from + (at - off),
+			    (size_t)(MIN(start_of(c, i + 1), end) - at));
 	return err;
 }
 

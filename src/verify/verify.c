@@ -648,20 +648,37 @@ enum {
 	LOTS = 16,		/* at least, so that little is left at the
 				 * end */
 	LAG = 256 << 20,	/* bytes */
-	SAMPLES = 128,		/* chunks of verify=sample, at most, */
-	SAMPLES_LEAST = 32,	/* and of a small copy */
+	SAMPLES = 128,		/* places of verify=sample, at most, */
+	PLACE = 64 << 10,	/* and their bytes */
 };
 
 static const double beat = 1.0;	/* seconds */
+
+/*
+ * The bytes that have a digest: of verify=sample those of a place, unless there
+ * would be too many, or some come from base=.
+ */
+static uint64_t
+verify_chunk(const struct plan *p)
+{
+	uint64_t n = p->claim, length = p->bounded ? p->length :
+	    p->dst->lim.end - p->dst_off;
+
+	while (p->verify == VERIFY_SAMPLE && n > PLACE && n % 2 == 0 &&
+	    length / (n / 2) <= CHECKS_USUAL && !opts_changed(p->opts))
+		n /= 2;
+	return n;
+}
 
 /* Make the table and the maps.  Returns 0 or ENOMEM. */
 static int
 make_tables(struct verify *v, const struct plan *p)
 {
+	uint64_t chunk = verify_chunk(p);
 	unsigned i;
 
 	if (digest_table_init(&v->digests, p->bounded ? p->length : 0,
-	    p->claim, p->phase, ranges_by(p)) != 0)
+	    chunk, p->phase % chunk, ranges_by(p)) != 0)
 		return ENOMEM;
 	for (i = 0; i < v->targets; i++) {
 		v->target[i].first = NOWHERE;
@@ -770,51 +787,78 @@ verify_results(struct job *job, struct result *target)
 /* ----------------------------------------------------------- after the copy */
 
 static int
-verify_by_place(const void *a, const void *b)
+sample_by_place(const void *a, const void *b)
 {
 	const size_t *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
 }
 
+/* Choose the place that has this byte of the copy. */
+static void
+sample_add(struct verify *v, uint64_t off)
+{
+	v->sample[v->samples++] = (size_t)((off + v->digests.phase) /
+	    v->digests.chunk);
+}
+
 /*
- * verify=sample: both ends; both sides of each power of two, because a device
- * that pretends to be larger keeps one of them where the other belongs; and
- * places by chance, one in each of as many parts, so that about 1 % is read.
- * In order, so that the oldest come first, which no cache has.  Returns 0 or
- * ENOMEM.
+ * By chance, one in each of as many parts of what was copied: whatever was left
+ * out cannot differ.
+ */
+static void
+sample_by_chance(struct verify *v, struct map *map)
+{
+	struct map_totals t = map_totals(map);
+	uint64_t part = (t.end - t.outside) / (SAMPLES - v->samples), dice;
+	uint64_t from, before = 0;	/* bytes that were left out before */
+	struct seg out;
+	bool more = map_next(map, 0, OUTSIDE, &out);
+
+	for (from = 0; part > 0 && v->samples < SAMPLES; from += part) {
+		if (getrandom(&dice, sizeof(dice), 0) != sizeof(dice))
+			dice = 0;
+		for (dice = from + dice % part; more && out.off <= dice +
+		    before; more = map_next(map, out.off + out.len, OUTSIDE,
+		    &out))
+			before += out.len;
+		sample_add(v, dice + before);
+	}
+}
+
+/*
+ * verify=sample: all of a small copy, else both ends; both sides of each power
+ * of two of the target, because a device that pretends to be larger keeps one
+ * of them where the other belongs; and places by chance.  In order, so that the
+ * oldest come first, which no cache has.  Returns 0 or ENOMEM.
  */
 static int
-verify_choose(struct verify *v)
+verify_choose(struct verify *v, struct job *job)
 {
-	size_t n = digest_table_count(&v->digests), i = 0, j, k, first;
-	size_t most = MIN(n, MIN(MAX(n / 100, SAMPLES_LEAST), SAMPLES));
+	size_t n = digest_table_count(&v->digests), i, j;
+	uint64_t from = plan_first(job->p)->dst_off, at;
 	struct check c;
-	uint32_t dice;
-	uint64_t at;
 
 	v->sample = calloc(SAMPLES, sizeof(*v->sample));
 	if (v->sample == NULL)
 		return ENOMEM;
-	if (n > most && most > 0) {
-		v->sample[i++] = 0;
-		v->sample[i++] = n - 1;
-		for (at = v->digests.chunk; at < v->digests.end &&
-		    i + 1 < SAMPLES; at *= 2) {
-			v->sample[i++] = (size_t)((at - 1) / v->digests.chunk);
-			v->sample[i++] = (size_t)(at / v->digests.chunk);
-		}
+	for (; n <= SAMPLES && v->samples < n; v->samples++)
+		v->sample[v->samples] = v->samples;
+	if (n > SAMPLES) {
+		sample_add(v, 0);
+		sample_add(v, v->digests.end - 1);
+		for (at = PLACE; at < from + v->digests.end; at *= 2)
+			if (at > from) {
+				sample_add(v, at - from - 1);
+				sample_add(v, at - from);
+			}
+		sample_by_chance(v, &job->map);
 	}
-	for (first = i; i < most; i++) {
-		if (getrandom(&dice, sizeof(dice), 0) != sizeof(dice))
-			dice = 0;
-		v->sample[i] = ((i - first) * n + dice % n) / (most - first);
-	}
-	qsort(v->sample, i, sizeof(*v->sample), verify_by_place);
-	for (v->wanted = 0, j = k = 0; k < i; k++)
-		if ((k == 0 || v->sample[k] != v->sample[j - 1]) &&
-		    digest_table_at(&v->digests, v->sample[k], &c)) {
-			v->sample[j++] = v->sample[k];
+	qsort(v->sample, v->samples, sizeof(*v->sample), sample_by_place);
+	for (v->wanted = 0, i = j = 0; i < v->samples; i++)
+		if ((i == 0 || v->sample[i] != v->sample[j - 1]) &&
+		    digest_table_at(&v->digests, v->sample[i], &c)) {
+			v->sample[j++] = v->sample[i];
 			v->wanted += c.len;
 		}
 	v->samples = j;
@@ -868,7 +912,7 @@ verify_run(struct job *job)
 	v->wanted = end;
 	err = digest_table_end(&v->digests, end);
 	if (err == 0 && sample)
-		err = verify_choose(v);
+		err = verify_choose(v, job);
 	if (err != 0) {
 		fault_errno(&f, err, "the digests of the copy");
 		job_fail(job, &f);

@@ -33,7 +33,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 20, ROOM = MOST + 4096, RULES = 8, FILES = 64 };
+enum { RUN = 16384, MOST = 1 << 20, ROOM = MOST + 4096, RULES = 8, FILES = 64 };
 
 static struct rule {
 	uint32_t op;
@@ -134,29 +134,54 @@ decays(uint64_t offset)
 	return (x >> 32) % (uint64_t)decay == 0;
 }
 
+/* Bytes from an offset on that have the same fate. */
+static size_t
+run(uint64_t offset, size_t left)
+{
+	size_t n = RUN - (size_t)(offset % RUN);
+
+	return n < left ? n : left;
+}
+
 static void
 read_some(const struct fuse_in_header *in, const struct fuse_read_in *arg)
 {
 	static char buf[ROOM];
-	ssize_t n = pread(file, buf, arg->size < MOST ? arg->size : MOST,
-	    place(arg->offset));
+	size_t most = arg->size < MOST ? arg->size : MOST, at = 0, n;
+	ssize_t got = 0;
 
-	for (ssize_t i = 0; decay > 0 && i < n; i += 4096)
-		buf[i] ^= decays(arg->offset + (uint64_t)i);
-	reply(in, n < 0 ? errno : 0, buf, n < 0 ? 0 : (size_t)n);
+	for (; at < most; at += (size_t)got) {
+		n = run(arg->offset + at, most - at);
+		got = pread(file, buf + at, n, place(arg->offset + at));
+		if (got <= 0)
+			break;
+		buf[at] ^= decay > 0 && decays(arg->offset + at);
+	}
+	reply(in, got < 0 ? errno : 0, buf, got < 0 ? 0 : at);
+}
+
+static bool
+drops(long long offset)
+{
+	return drop > 0 && offset >= drop && (until == 0 || offset < until);
 }
 
 static void
 write_some(const struct fuse_in_header *in, const struct fuse_write_in *arg)
 {
-	ssize_t n = drop > 0 && (long long)arg->offset >= drop &&
-	    (until == 0 || (long long)arg->offset < until) ?
-	    (ssize_t)arg->size : pwrite(file, arg + 1, arg->size,
-	    place(arg->offset));
-	struct fuse_write_out out = { .size = (uint32_t)n };
+	const char *from = (const char *)(arg + 1);
+	struct fuse_write_out out = { .size = arg->size };
+	size_t at, n;
+	int e = 0;
 
+	for (at = 0; at < arg->size && e == 0; at += n) {
+		n = run(arg->offset + at, arg->size - at);
+		if (!drops((long long)(arg->offset + at)) && pwrite(file,
+		    from + at, n, place(arg->offset + at)) != (ssize_t)n)
+			e = EIO;
+	}
 	unflushed[arg->fh % FILES] = apart;
-	reply(in, n < 0 ? errno : 0, &out, sizeof(out));
+	reply(in, e, &out, sizeof(out));
 }
 
 static void

@@ -181,9 +181,30 @@ CASE(what_is_no_chunk_is_left_out)
 
 	assert_int_equal(digest_table_init(&c, 4 * chunk, chunk, 0, NULL), 0);
 	assert_int_equal(digest_table_note(&c, 1, data, chunk - 1), 0);
-	assert_int_equal(digest_table_note(&c, 0, data, chunk + 1), 0);
 	assert_int_equal(digest_table_note(&c, 0, data, 0), 0);
 	assert_false(digest_table_at(&c, 0, &got));
+	digest_table_free(&c);
+}
+
+/* A part of one before, a chunk, and a part of the next. */
+CASE(each_chunk_of_a_range_has_its_own)
+{
+	struct digest_table c;
+	struct check got;
+	struct digest d;
+
+	assert_true(digest_of(NULL, data + 3, chunk, &d));
+	assert_int_equal(digest_table_init(&c, 4 * chunk, chunk, 0, NULL), 0);
+	assert_int_equal(digest_table_note(&c, chunk - 3, data, chunk + 5), 0);
+	assert_true(digest_table_at(&c, 0, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	assert_true(digest_table_at(&c, 1, &got));
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_true(digest_same(&d, &got.digest));
+	assert_true(digest_table_at(&c, 2, &got));
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_int_equal(got.len, 2);
+	assert_false(digest_table_at(&c, 3, &got));
 	digest_table_free(&c);
 }
 
