@@ -222,6 +222,44 @@ older()
 }
 it "copies a group whole of which two physical volumes have different metadata" older
 
+# in_two FIRST SECOND: a disk of two partitions with a group in each
+in_two()
+{
+	truncate -s 340M disk && printf '%s\n' 'label: gpt' 'start=2048,size=327680' 'start=329728,size=327680' |
+	    sfdisk -q disk && "$1" disk -o 1M --sizelimit 160M && "$2" disk -o 161M --sizelimit 160M &&
+	    "$blocks" make copy 340M 3 && loop copy && exits 0 "$pardd" if=disk of="$dev" used=only && detach "$dev" "$PWD/copy"
+}
+both_have()
+{
+	last_says 'without [0-9.]+ MB that 4 file systems call free or no volume has$' &&
+	    has_files copy -o 1M --sizelimit 160M && has_files copy -o 161M --sizelimit 160M
+}
+# A clone of the group before: the same names and identifiers, and in home only the files of root
+cloned()
+{
+	dd if=disk of=disk bs=1M skip=1 seek=161 count=160 conv=notrunc status=none && on_pv "$@" &&
+	    head -c 40M "$scratch/kept.home" >img && mount_fs ext4 && rm -rf mnt/* && echo other >mnt/other && sync mnt/other &&
+	    leave_fs ext4 && cp img other && carry in home other && off_pv "$1"
+}
+clone_beside()
+{
+	in_two group cloned && last_says 'without .* that 4 file' && has_files copy -o 1M --sizelimit 160M &&
+	    on_pv copy -o 161M --sizelimit 160M && rm -f img && carry out home img && check_fs ext4 img && mount_fs ext4 &&
+	    [[ $(ls mnt) = other && $(<mnt/other) = other ]] && leave_fs ext4
+}
+it "keeps two groups of one name apart" eval 'in_two group group && both_have'
+it "... and a clone of one beside it" clone_beside
+
+# A physical volume in a volume: what is in it is not looked into, and kept.
+nested()
+{
+	truncate -s 400M disk && the_pv disk && new_lv 4 gone && new_lv 160 inner && with_pv lvremove -y vg0/gone && off_pv disk &&
+	    truncate -s 160M inner && group inner && on_pv disk && carry in inner inner && off_pv disk &&
+	    exits 0 "$pardd" if=disk of=copy used=only && last_says 'without [0-9.]+ MB that .*no volume has$' &&
+	    on_pv copy && rm -f inner && truncate -s 160M inner && carry out inner inner && off_pv copy && has_files inner
+}
+it "keeps a group in a volume" nested
+
 # number FILE AT BYTES VALUE: in little endian
 number()
 {
