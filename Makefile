@@ -223,7 +223,7 @@ check-rbd:
 	@BUILD=$(BUILD) tests/ceph/run
 
 check-scsi:
-	@tests/setup build scsi
+	@tests/setup build scsi $(if $(LONG),boot)
 	@$(MAKE) $(PARALLEL) all tools
 	@BUILD=$(BUILD) tests/scsi/run
 
