@@ -347,6 +347,24 @@ signed()
 	    exits 0 "$pardd" if=src of=dst expect=@sums && says '^pardd: note: the signature in sums is not checked$'
 }
 it "reads only what is signed, and says that this is not checked" signed
+# changes COMMAND...: of a file that the command changes while it is read
+changes()
+{
+	rm -f go faults && printf '%s  src\n' "$(digest sha256 src)" >sums && local copy || return
+	exits 101 with_faults "on=$PWD/sums op=read until=$PWD/go" "$pardd" if=src of=dst expect=@sums &
+	copy=$!
+	until_true 20 grep -qs waits faults && "$@" && : >go && wait "$copy" && [[ ! -e dst ]] &&
+	    one_line 'expect=@sums: it does not end where its length says'
+}
+read_whole()
+{
+	"$blocks" make src $bytes && printf '%s  src\n' "$(digest sha256 src)" >sums &&
+	    exits 0 with_faults "on=$PWD/sums op=read short odd" "$pardd" if=src of=dst expect=@sums && faulty read 3 &&
+	    rm dst && changes truncate -s -1 sums && changes eval 'echo >>sums' &&
+	    exits 62 with_faults "op=own fail=ENOMEM nth=2" "$pardd" if=src of=dst expect=@sums && one_line "expect=@sums: Cannot" &&
+	    [[ ! -e dst ]]
+}
+it "reads such a file to its end, in pieces, too, and refuses one that changes meanwhile" read_whole
 for wrong in md5 md5: md5:12 "sha1:$(printf %032d 0)" "crc32:12345678" \
     "md5:$(printf %031dg 0)" "md5:$(printf %033d 0)" ":$(printf %032d 0)"; do
 	it "does not take expect=$wrong" usage "expect=$wrong" if=src of=dst \

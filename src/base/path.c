@@ -106,33 +106,52 @@ path_check(const char *path, const char *what, struct fault *f)
 	return dir < 0 ? -1 : 0;
 }
 
+/*
+ * Read a file of "size" bytes to its end, into a buffer that has one more.
+ * Returns 0 or an errno value; ESTALE: it does not end there.
+ */
+static int
+path_read_fd(int fd, char *text, size_t size)
+{
+	size_t got = 0;
+	ssize_t n = 1;
+
+	while (n > 0 && got <= size) {
+		n = read(fd, text + got, size + 1 - got);
+		got += n > 0 ? (size_t)n : 0;
+	}
+	if (n < 0)
+		return errno;
+	text[size] = '\0';
+	return got == size ? 0 : ESTALE;
+}
+
 char *
 path_read(const char *path, const char *key, const char *wrong, off_t most,
     size_t *len, struct fault *f)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
 	char *text = NULL;
 	struct stat st;
 	bool known = fd >= 0 && fstat(fd, &st) == 0;
 	bool fits = known && S_ISREG(st.st_mode) && st.st_size <= most;
-	ssize_t n = -1;
 
+	err = fits && (text = malloc((size_t)st.st_size + 1)) != NULL ?
+	    path_read_fd(fd, text, (size_t)st.st_size) : errno;
 	if (known && !fits)
 		fault_set(f, STATUS_REFUSED, "%s%s%s", key, path, wrong);
-	else if (!fits || (text = malloc((size_t)st.st_size + 1)) == NULL ||
-	    (n = read(fd, text, (size_t)st.st_size)) < 0)
-		fault_errno(f, errno, "%s%s", key, path);
-	else if (n != st.st_size)
-		fault_set(f, STATUS_REFUSED, "%s%s: it cannot be read to its "
-		    "end", key, path);
+	else if (err == ESTALE)
+		fault_set(f, STATUS_REFUSED, "%s%s: it does not end where its "
+		    "length says", key, path);
+	else if (err != 0)
+		fault_errno(f, err, "%s%s", key, path);
 	if (fd >= 0)
 		close(fd);
-	if (n < 0 || n != st.st_size) {
+	if (!fits || err != 0) {
 		free(text);
 		return NULL;
 	}
-	*len = (size_t)n;
-	text[n] = '\0';
+	*len = (size_t)st.st_size;
 	return text;
 }
 
