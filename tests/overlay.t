@@ -99,6 +99,30 @@ outputs()
 	[[ $? = 101 ]] && tail -n 1 up/b | grep 'm/b is standard error' && truncate -s 256k up/b && untouched
 }
 it "writes nothing else into an end of the copy by its other name" outputs
+# unasked OPERANDS...: refused whatever cannot be opened, or allocated
+unasked()
+{
+	local rule n
+	for rule in "op=open fail=EMFILE" "op=look fail=ENOMEM" "op=own fail=ENOMEM"; do
+		for ((n = 1; ; n++)); do
+			run with_faults "$rule nth=$n" "$pardd" "$@"
+			((status != 0)) || fail "copied, when $rule the ${n}th time" || return
+			[[ -s faults ]] || break
+		done
+		((n > 3 && status == 101)) || fail "$n were tried" || return
+	done
+	untouched
+}
+outputs_unasked()
+{
+	local operand
+	overlay || return
+	for operand in log=up/b map=up/b "hash=md5 hashfile=up/b" "map=new view=up/b"; do
+		unasked if=other of=m/b $operand || fail "with $operand" || return
+	done
+	unasked if=low/a of=m/b log=m/a && unasked if=low/a of=m/b map=m/a && unasked if=other of=m/b json=m/b log=up/b
+}
+it "... also if that cannot be found out for lack of descriptors or memory" outputs_unasked
 served()
 {
 	overlay || return
@@ -217,20 +241,6 @@ if can_loop; then
 		    refused 'lie on the same file.*is mounted' if=low/a of="$one"
 	}
 	it "sees two loop devices on the file by its two names" two_loops
-	# unasked OPERANDS...: refused whatever cannot be opened, or allocated
-	unasked()
-	{
-		local rule n
-		for rule in "op=open fail=EMFILE" "op=look fail=ENOMEM" "op=own fail=ENOMEM"; do
-			for ((n = 1; ; n++)); do
-				run with_faults "$rule nth=$n" "$pardd" "$@"
-				((status != 0)) || fail "copied, when $rule the ${n}th time" || return
-				[[ -s faults ]] || break
-			done
-			((n > 3 && status == 101)) || fail "$n were tried" || return
-		done
-		untouched
-	}
 	each_fails()
 	{
 		overlay && loop m/b && unasked if=other of=up/b && unasked if=up/b of="$dev" seek=1 count=8 &&

@@ -280,9 +280,6 @@ bool node_lost(int fd);
  */
 int layer_open(struct endpoint *, bool look, struct fault *f);
 
-/* Whether fd, with that stat, is the file of an end under another name. */
-bool layer_is(const struct endpoint *, int fd, const struct stat *);
-
 /*
  * Reopening what an O_PATH descriptor refers to.
  */

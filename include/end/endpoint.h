@@ -221,7 +221,7 @@ bool endpoint_disk(const struct endpoint *, struct disk *);
 /*
  * Whether a descriptor is of the same file, pipe or device as the end, so that
  * writing to it would write to the end.  False for an end that discards or
- * generates bytes.
+ * generates bytes.  Sets errno as endpoint_layered.
  */
 bool endpoint_is(const struct endpoint *, int fd);
 
@@ -421,6 +421,12 @@ struct located endpoint_located(const struct endpoint *);
  */
 struct stat;
 bool endpoint_layer(const struct endpoint *, struct stat *);
+
+/*
+ * Whether a file is that of the end under another name, on an overlay.  False:
+ * errno is not 0 if it is not known for lack of descriptors or memory.
+ */
+bool endpoint_layered(const struct endpoint *, const struct located *);
 
 /* Its path, or NULL if it is inherited. */
 const char *endpoint_path(const struct endpoint *);

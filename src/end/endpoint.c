@@ -33,16 +33,21 @@ endpoint_disk(const struct endpoint *ep, struct disk *d)
 bool
 endpoint_is(const struct endpoint *ep, int fd)
 {
+	struct located l = { .directory = fd, .name = "" };
 	struct stat st;
 
+	errno = 0;
 	if (ep->be == &null_backend || ep->id.file_ino == 0 ||
 	    fstat(fd, &st) != 0)
 		return false;
+	l.dev = st.st_dev;
+	l.ino = st.st_ino;
 	if (S_ISBLK(st.st_mode) && ep->is.device && ep->id.known &&
 	    ep->id.dev == st.st_rdev)
 		return true;
 	return (st.st_dev == ep->id.file_dev &&
-	    st.st_ino == ep->id.file_ino) || layer_is(ep, fd, &st);
+	    st.st_ino == ep->id.file_ino) ||
+	    (S_ISREG(st.st_mode) && endpoint_layered(ep, &l));
 }
 
 int

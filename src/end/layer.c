@@ -97,15 +97,17 @@ endpoint_layer(const struct endpoint *ep, struct stat *st)
 }
 
 bool
-layer_is(const struct endpoint *ep, int fd, const struct stat *st)
+endpoint_layered(const struct endpoint *ep, const struct located *l)
 {
-	const struct located l = { fd, "", st->st_dev, st->st_ino };
 	struct stat end = { .st_dev = ep->id.dev, .st_ino = ep->id.ino };
-	struct overlaid o;
+	struct overlaid o = { .st = { .st_dev = l->dev, .st_ino = l->ino } };
 
-	if (!S_ISREG(st->st_mode) || ep->is.device || !ep->id.known ||
-	    st->st_dev == ep->id.dev)
+	errno = 0;
+	if (ep->is.device || !ep->id.known || l->dev == ep->id.dev)
 		return false;
-	(void)endpoint_layer(ep, &end);
-	return same_file(&end, overlay_file(&l, false, &o, NULL) ? &o.st : st);
+	if (!endpoint_layer(ep, &end) && errno != 0)
+		return false;
+	(void)overlay_file(l, false, &o, NULL);
+	errno = o.err;
+	return same_file(&end, &o.st);
 }

@@ -14,18 +14,20 @@
 
 #include "base/path.h"
 #include "base/status.h"
-#include "disk/overlay.h"
+#include "disk/sysfs.h"
 #include "open/tee.h"
 
 struct name {			/* of a file that may not exist yet */
 	int		 dir;	/* its directory */
 	const char	*base;	/* its name there */
 	const char	*path;	/* the path of the operand */
+	int		 err;	/* errno, if something cannot be looked up for
+				 * lack of descriptors or memory */
 };
 
 /* Whether another path leads to this name, which may not exist yet. */
 static bool
-name_leads_here(const struct name *n, const struct stat *st, const char *path)
+name_leads_here(struct name *n, const struct stat *st, const char *path)
 {
 	struct stat there, here;
 	const char *base;
@@ -37,31 +39,30 @@ name_leads_here(const struct name *n, const struct stat *st, const char *path)
 	if (st != NULL && stat(path, &there) == 0)
 		return same_file(st, &there);
 	dir = path_dir(path, O_RDONLY, &base);
-	if (dir < 0)
+	if (dir < 0) {
+		n->err = n->err != 0 ? n->err : sysfs_unasked(errno);
 		return false;
+	}
 	yes = fstat(dir, &there) == 0 && fstat(n->dir, &here) == 0 &&
 	    same_file(&there, &here) && strcmp(base, n->base) == 0;
 	close(dir);
 	return yes;
 }
 
-/* On an overlay it has another name in a layer. */
 static bool
-is_layer(const struct endpoint *ep, const struct name *n, const struct stat *st)
+is_end(const struct endpoint *ep, struct name *n, const struct stat *st)
 {
-	const struct located l = { n->dir, n->base, st->st_dev, st->st_ino };
-	struct stat end = { .st_dev = ep->id.dev, .st_ino = ep->id.ino };
-	struct overlaid o;
+	struct located l = { .directory = n->dir, .name = n->base };
 
-	(void)endpoint_layer(ep, &end);
-	return same_file(&end, overlay_file(&l, false, &o, NULL) ? &o.st : st);
-}
-
-static bool
-is_end(const struct endpoint *ep, const struct name *n, const struct stat *st)
-{
-	return st != NULL && ep->id.known && ((ep->id.dev == st->st_dev &&
-	    ep->id.ino == st->st_ino) || is_layer(ep, n, st));
+	if (st == NULL || !ep->id.known)
+		return false;
+	l.dev = st->st_dev;
+	l.ino = st->st_ino;
+	if ((ep->id.dev == l.dev && ep->id.ino == l.ino) ||
+	    endpoint_layered(ep, &l))
+		return true;
+	n->err = n->err != 0 ? n->err : errno;
+	return false;
 }
 
 /*
@@ -71,7 +72,7 @@ is_end(const struct endpoint *ep, const struct name *n, const struct stat *st)
  * the map and the previous map may be the same file.
  */
 static bool
-name_used(const struct name *n, const struct plan *p, const struct stat *st)
+name_used(struct name *n, const struct plan *p, const struct stat *st)
 {
 	const struct opts *o = p->opts;
 	bool renewed = n->path == o->manifest &&
@@ -103,7 +104,7 @@ look_map(const struct name *map, const char *suffix, const struct plan *p,
 {
 	bool whole = *suffix == '\0', there;
 	char name[NAME_MAX + 1];
-	struct name n = { map->dir, name, map->path };
+	struct name n = { map->dir, name, map->path, 0 };
 	struct stat st;
 
 	if (snprintf(name, sizeof(name), "%s%s", map->base, suffix) > NAME_MAX)
@@ -113,6 +114,8 @@ look_map(const struct name *map, const char *suffix, const struct plan *p,
 		return fault_set(f, STATUS_REFUSED, "%s%s is an end of the "
 		    "copy, or named by another operand: map= needs it for the "
 		    "map", n.path, suffix);
+	if (n.err != 0)
+		return fault_errno(f, n.err, "%s%s", n.path, suffix);
 	if (there && whole && S_ISLNK(st.st_mode))
 		return fault_set(f, status_errno(ELOOP), "%s is a symbolic "
 		    "link, which map= does not follow", n.path);
@@ -147,14 +150,15 @@ static int
 names_check_newfile(const struct newfile *file, const char *base,
     const char *what, const struct plan *p, struct fault *f)
 {
-	const struct name n = { file->dir, base, file->path };
+	struct name n = { file->dir, base, file->path, 0 };
 	struct stat st;
 	bool there = fstatat(n.dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0;
 
-	if (!name_used(&n, p, there ? &st : NULL))
-		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s=%s: %s", file->key, file->path,
-	    what);
+	if (name_used(&n, p, there ? &st : NULL))
+		return fault_set(f, STATUS_REFUSED, "%s=%s: %s", file->key,
+		    file->path, what);
+	return n.err == 0 ? 0 : fault_errno(f, n.err, "%s=%s", file->key,
+	    file->path);
 }
 
 int
@@ -185,6 +189,8 @@ names_view(const struct plan *p, struct fault *f)
 	if (used)
 		return fault_set(f, STATUS_REFUSED, "view=%s is an end of the "
 		    "copy, or named by another operand", n.path);
+	if (n.err != 0)
+		return fault_errno(f, n.err, "view=%s", n.path);
 	if (there && (!S_ISREG(st.st_mode) || st.st_size > 0))
 		return fault_set(f, STATUS_REFUSED, "view=%s is not an empty "
 		    "file: name one, or one that does not exist yet", n.path);

@@ -5,6 +5,7 @@
 #include "plan/safety.h"
 
 #include <bsd/string.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,8 +338,11 @@ bare_device(const struct plan *p, struct fault *f)
 static int
 own_messages(const struct plan *p, struct fault *f)
 {
-	if (isatty(STDERR_FILENO) || !endpoint_is(p->dst, STDERR_FILENO))
+	if (isatty(STDERR_FILENO))
 		return 0;
+	if (!endpoint_is(p->dst, STDERR_FILENO))
+		return errno == 0 ? 0 : fault_errno(f, errno, "%s: whether it "
+		    "is standard error, too", p->dst->name);
 	if (p->dst->is.inherited)
 		return fault_set(f, STATUS_REFUSED, "%s is standard error, "
 		    "too: messages would get into the copy; 2>FILE sends them "

@@ -26,6 +26,7 @@
 #include "base/signals.h"
 #include "base/status.h"
 #include "disk/overlay.h"
+#include "disk/sysfs.h"
 #include "end/backend.h"
 #include "end/endpoint.h"
 
@@ -43,51 +44,58 @@ sink_errno(struct fault *f, const struct sink *s, int err)
 	return fault_errno(f, err, "%s=%s", s->key, s->name);
 }
 
-/* Whether it is the same file, perhaps by its name in an overlay's layer. */
-static bool
+/*
+ * Whether it is the same file, perhaps by its name in an overlay's layer: 0, 1,
+ * or a negative errno value if it cannot be known for lack of descriptors or
+ * memory.
+ */
+static int
 sink_leads_to(const char *path, const char *name, const struct stat *st)
 {
 	struct stat other, own = *st;
+	int err;
 
 	if (stat(path, &other) != 0)
-		return false;
-	if (!same_file(&other, st)) {
-		overlay_resolve(path, &other);
-		overlay_resolve(name, &own);
-	}
-	return same_file(&other, &own);
+		return -sysfs_unasked(errno);
+	if (same_file(&other, st))
+		return 1;
+	err = overlay_resolve(path, &other);
+	if (err == 0)
+		err = overlay_resolve(name, &own);
+	return err != 0 ? -err : same_file(&other, &own);
 }
 
-/* Whether the file is the previous version of a map. */
-static bool
+/* The same, of the previous version of a map. */
+static int
 is_backup(const char *operand, const char *name, const struct stat *st)
 {
 	char path[PATH_MAX];
 
 	return strncmp(operand, "map=", 4) == 0 && snprintf(path, sizeof(path),
-	    "%s.bak", operand + 4) < PATH_MAX && sink_leads_to(path, name, st);
+	    "%s.bak", operand + 4) < PATH_MAX ?
+	    sink_leads_to(path, name, st) : 0;
 }
 
-/* Whether another operand names the same file. */
-static bool
+/* The same, of all that other operands name. */
+static int
 named_by_another(const struct opts *o, const struct sink *s,
     const struct stat *st)
 {
 	size_t key = strlen(s->key);
-	int i;
+	int i, is = 0;
 
-	for (i = 1; i < o->argc; i++) {
+	for (i = 1; i < o->argc && is == 0; i++) {
 		const char *name = strchr(o->argv[i], '=');
 
 		if (name == NULL || opts_no_file(o->argv[i]) ||
 		    ((size_t)(name - o->argv[i]) == key &&
 		    strncmp(o->argv[i], s->key, key) == 0))
 			continue;
-		if (sink_leads_to(name + 1, s->name, st) ||
-		    is_backup(o->argv[i], s->name, st))
-			return true;
+		is = sink_leads_to(name + 1, s->name, st);
+		if (is == 0)
+			is = is_backup(o->argv[i], s->name, st);
 	}
-	return false;
+	return is;
 }
 
 static bool
@@ -108,10 +116,12 @@ sink_apart(const struct opts *o, const struct sink *s, const struct stat *st,
     struct fault *f)
 {
 	bool made = (o->iflag & (FLAG_ZEROS | FLAG_RANDOM)) != 0;
-
+	int named = named_by_another(o, s, st);
 	unsigned i;
 
-	if (named_by_another(o, s, st) ||
+	if (named < 0)
+		return sink_errno(f, s, -named);
+	if (named > 0 ||
 	    (!made && is_standard(o->input, STDIN_FILENO, st)) ||
 	    is_standard(o->output, STDOUT_FILENO, st))
 		return not_a_sink(f, s, "is used for something else, too");
