@@ -143,34 +143,4 @@ void frames_measure(const struct codec_source *, bool lz4,
 /* Whether the frame of such a format begins so, or one that is skipped. */
 bool frames_begin(const unsigned char *head, size_t n, bool lz4);
 
-/*
- * Packing, for encode=zst: frames of zstd, each with its size and a check value
- * and to be unpacked by itself, and behind them the table of the "seekable
- * format", which says where each of them is.
- */
-
-enum { FRAME_MOST = 4 << 20 };	/* bytes of the content of a frame */
-
-struct packed_frame {
-	uint32_t	 length, size;	/* bytes: its own, of its content */
-	unsigned char	 check[4];
-};
-
-struct packer;			/* of one thread */
-
-/* Load the library.  Returns 0, or -1 with *f. */
-int packer_open(struct packer **, int level, struct fault *f);
-void packer_close(struct packer *);	/* or NULL */
-
-/* The bytes that a frame of such a size takes at most. */
-size_t packer_room(const struct packer *, size_t size);
-
-/* Make a frame, and describe it.  False: there is not enough memory. */
-bool packer_frame(struct packer *, const void *content, size_t size,
-    unsigned char *to, size_t room, struct packed_frame *);
-
-/* The table of n frames: its bytes, and to write them. */
-size_t packed_table_size(size_t n);
-void packed_table(const struct packed_frame *, size_t n, unsigned char *to);
-
 #endif

@@ -9,9 +9,12 @@
  *
  * All of it but the lanes is for whoever has the turn, and then for the lead.
  */
+#include "config.h"
+
 #include "end/backend.h"
 
 #include <bsd/string.h>
+#include <bsd/sys/endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +24,146 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
-#include "pack/codec.h"
+#ifdef HAVE_LIBZSTD
+#include "pack/libzstd.h"
+#endif
+
+/*
+ * Frames of zstd, each with its size and a check value and to be unpacked by
+ * itself, and behind them a table, which says where each of them is, and which
+ * zstd itself skips (zstd_seekable_compression_format.md).
+ */
+
+enum {
+	FRAME_MOST = 4 << 20,	/* bytes of the content of a frame */
+	TABLE_HEAD = 8, TABLE_FOOT = 9, TABLE_ENTRY = 12,	/* bytes */
+};
+
+struct packed_frame {
+	uint32_t	 length, size;	/* bytes: its own, of its content */
+	unsigned char	 check[4];
+};
+
+static size_t
+packed_table_size(size_t n)
+{
+	return TABLE_HEAD + n * TABLE_ENTRY + TABLE_FOOT;
+}
+
+static void
+packed_table(const struct packed_frame *frame, size_t n, unsigned char *to)
+{
+	size_t i;
+
+	le32enc(to, 0x184d2a5e);
+	le32enc(to + 4, (uint32_t)packed_table_size(n) - TABLE_HEAD);
+	to += TABLE_HEAD;
+	for (i = 0; i < n; i++, to += TABLE_ENTRY) {
+		le32enc(to, frame[i].length);
+		le32enc(to + 4, frame[i].size);
+		memcpy(to + 8, frame[i].check, sizeof(frame[i].check));
+	}
+	le32enc(to, (uint32_t)n);
+	to[4] = 0x80;			/* there are check values */
+	le32enc(to + 5, 0x8f92eab1);
+}
+
+#ifdef HAVE_LIBZSTD
+struct packer {			/* of one thread */
+	struct libzstd	 lib;
+	ZSTD_CCtx	*context;
+};
+
+static void
+packer_close(struct packer *p)
+{
+	if (p == NULL)
+		return;
+	p->lib.ZSTD_freeCCtx(p->context);
+	free(p);
+}
+
+/* Load the library. */
+static int
+packer_open(struct packer **made, int level, struct fault *f)
+{
+	struct packer *p = calloc(1, sizeof(*p));
+
+	*made = NULL;
+	if (p == NULL)
+		return fault_errno(f, ENOMEM, "encode=");
+	if (library_load(&libzstd, &p->lib, "encode=zst", f) != 0) {
+		free(p);
+		return -1;
+	}
+	p->context = p->lib.ZSTD_createCCtx();
+	if (p->context == NULL || p->lib.ZSTD_isError(
+	    p->lib.ZSTD_CCtx_setParameter(p->context, ZSTD_c_compressionLevel,
+	    level)) || p->lib.ZSTD_isError(p->lib.ZSTD_CCtx_setParameter(
+	    p->context, ZSTD_c_checksumFlag, 1))) {
+		packer_close(p);
+		return fault_errno(f, ENOMEM, "encode=zst");
+	}
+	*made = p;
+	return 0;
+}
+
+/* The bytes that a frame of such a size takes at most. */
+static size_t
+packer_room(const struct packer *p, size_t size)
+{
+	return p->lib.ZSTD_compressBound(size);
+}
+
+/* Make a frame, and describe it.  False: there is not enough memory. */
+static bool
+packer_frame(struct packer *p, const void *content, size_t size,
+    unsigned char *to, size_t room, struct packed_frame *frame)
+{
+	size_t n = p->lib.ZSTD_compress2(p->context, to, room, content, size);
+
+	if (p->lib.ZSTD_isError(n) || n < sizeof(frame->check))
+		return false;
+	frame->length = (uint32_t)n;
+	frame->size = (uint32_t)size;
+	/* which ends the frame, too */
+	memcpy(frame->check, to + n - sizeof(frame->check),
+	    sizeof(frame->check));
+	return true;
+}
+#else
+struct packer;
+
+static int
+packer_open(struct packer **made, int level, struct fault *f)
+{
+	(void)level;
+	*made = NULL;
+	return fault_set(f, STATUS_REFUSED, "encode=zst: this pardd was built "
+	    "without the library for it");
+}
+
+static void
+packer_close(struct packer *p)
+{
+	(void)p;
+}
+
+static size_t
+packer_room(const struct packer *p, size_t size)
+{
+	(void)p;
+	return size;
+}
+
+static bool
+packer_frame(struct packer *p, const void *content, size_t size,
+    unsigned char *to, size_t room, struct packed_frame *frame)
+{
+	(void)p, (void)content, (void)size, (void)to, (void)room, (void)frame;
+	return false;
+}
+#endif
 
 enum {
 	CHUNK = 1 << 20,	/* bytes written to the carrier at a time */

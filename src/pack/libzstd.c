@@ -4,7 +4,7 @@
 #include "config.h"
 
 #ifdef HAVE_LIBZSTD
-#include "libzstd.h"
+#include "pack/libzstd.h"
 
 #include <errno.h>
 

@@ -27,7 +27,7 @@ zip_begins(const unsigned char *head, size_t n)
 
 #if defined(HAVE_LIBZ) && defined(HAVE_LIBZSTD)
 #include "libz.h"
-#include "libzstd.h"
+#include "pack/libzstd.h"
 
 enum {
 	STORED = 0, DEFLATED = 8, ZSTD = 93,	/* methods */

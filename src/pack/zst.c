@@ -14,7 +14,7 @@ zst_begins(const unsigned char *head, size_t n)
 }
 
 #ifdef HAVE_LIBZSTD
-#include "libzstd.h"
+#include "pack/libzstd.h"
 
 struct zst {
 	struct libzstd	 lib;
