@@ -1,6 +1,5 @@
 /*
- * The data of a report at the time it is written.  No other directory includes
- * this.
+ * The data of a report at the time it is written, and what draws it.
  */
 #ifndef PARDD_REPORT_DATA_H
 #define PARDD_REPORT_DATA_H
@@ -14,6 +13,7 @@
 #include "map/map.h"
 #include "part/parts.h"
 #include "plan/plan.h"
+#include "report/profile.h"
 
 enum { SAMPLES = 512 };
 
@@ -81,5 +81,12 @@ void volumes_of_source(struct volumes *v, const struct plan *);
  */
 void volumes_rescued(struct volumes *v, const struct plan *, struct map *);
 void volumes_free(struct volumes *v);
+
+/*
+ * The picture of profile=: draw the sums of all series that have requests, for
+ * a copy of so many seconds.  Write errors are left in out.
+ */
+void chart_draw(FILE *out, const struct profile *,
+    const struct gauge sum[SERIES_MOST], double seconds);
 
 #endif
