@@ -60,24 +60,6 @@ int outputs_start(struct outputs *, struct fault *f);
  */
 void outputs_finish(struct outputs *, const struct plan *, struct outcome *);
 
-/* Then write the files.  A failure is recorded in out->outputs. */
-void outputs_write(struct outputs *, const struct plan *, struct outcome *);
-
-/*
- * Before that, while the ends are open: collect what the report and the
- * manifest say about them.
- */
-void outputs_look(struct outputs *, const struct plan *, struct outcome *);
-
-/*
- * After the verdict: write the report.  If that fails, the verdict has a reason
- * more.
- */
-void outputs_report(struct outputs *, struct outcome *);
-
-/* Whether a file is to be written. */
-bool outputs_any(const struct outputs *);
-
 /* Abandon the files; workers that are still running do not use them. */
 void outputs_abandon(struct outputs *);
 

@@ -45,12 +45,6 @@ int decision_make(struct decision *, const struct opts *, struct endpoint *src,
 void decision_settle(const struct decision *);
 void decision_forget(const struct decision *);
 
-/*
- * remarks_of_stream and claims_reread for each target, before it is closed; the
- * outcome then says which of them are stale.
- */
-void decision_reread(struct decision *, struct outcome *);
-
 /* Release the claims, abandon the files, and free everything. */
 void decision_free(struct decision *);
 

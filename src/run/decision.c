@@ -188,18 +188,6 @@ decision_forget(const struct decision *d)
 }
 
 void
-decision_reread(struct decision *d, struct outcome *out)
-{
-	unsigned i;
-
-	for (i = 0; i < d->claimed && out->tally.written > 0; i++) {
-		remarks_of_stream(&d->target[i].remarks, plan_each(&d->plan,
-		    i));
-		out->target[i].stale = !claims_reread(&d->target[i].claims);
-	}
-}
-
-void
 decision_free(struct decision *d)
 {
 	unsigned i;
