@@ -57,19 +57,6 @@ void decision_free(struct decision *);
 int awake_hold(const struct plan *);
 
 /*
- * -d: print the plan to standard output or, if that is an end of the copy or a
- * disk, to standard error.  Returns 0, or -1 with *f.
- */
-int preview_plan(const struct plan *, struct events *, struct fault *f);
-
-/*
- * Whether the run may begin: with --ask, and at a terminal where
- * remarks_doubtful and nothing was done yet, if the user says yes.  If not, *f
- * is the refusal.
- */
-bool preview_ask(const struct plan *, struct fault *f);
-
-/*
  * Run the plan.  Both ends are open, and stay open.  Prepares the target once
  * nothing else can prevent the copy, draws the progress line, reports events
  * and answers signals.  Fills *out and returns 0 however the copy went; returns
