@@ -55,30 +55,9 @@ void sg_sends(struct sg *, const struct scsi_command *);
 void sg_sent(struct sg *, const struct scsi_command *,
     const struct scsi_reply *);
 
-/*
- * Whether a command that failed may be repeated.  Not if the target reports an
- * earlier failure, nor if the disk was restarted after writes without FUA:
- * those are lost.
- */
-bool sg_passes(const struct endpoint *, const struct io *,
-    const struct scsi_reply *);
-
-/* Put the reason why the command failed for good into the io. */
-void sg_give_up(struct lane *, struct io *, const struct scsi_reply *);
-
 /* The command for the rest of an io, with buf. */
 struct scsi_command sg_compose(const struct lane *, const struct io *,
     unsigned char *buf);
-
-/* Run it once, and count what users may want to know. */
-void sg_run(const struct lane *, const struct scsi_command *,
-    struct scsi_reply *);
-
-/*
- * The medium has changed.  Only one command is told so: keep its reason, and
- * fail all commands of all lanes from here on.
- */
-void sg_change(struct sg *, struct io *, const char *why);
 
 /*
  * The template of all commands; and the properties of the endpoint, except its
