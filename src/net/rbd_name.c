@@ -4,7 +4,7 @@
 #include "config.h"
 
 #ifdef HAVE_LIBRBD
-#include "rbd_image.h"
+#include "rbd.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

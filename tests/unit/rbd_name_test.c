@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "../../src/net/rbd_image.h"
+#include "../../src/net/rbd.h"
 
 CASE(has_parts)
 {

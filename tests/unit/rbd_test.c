@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "end/backend.h"
-#include "../../src/net/rbd_image.h"
+#include "../../src/net/rbd.h"
 #include "../tools/preload.h"
 #include "base/library.h"
 #include "base/status.h"

@@ -3,8 +3,8 @@
  * the image.  A request that has not returned by then is never waited for
  * again, and the image counts as lost.
  */
-#ifndef PARDD_RBD_IMAGE_H
-#define PARDD_RBD_IMAGE_H
+#ifndef PARDD_RBD_H
+#define PARDD_RBD_H
 
 #include <rbd/librbd.h>
 #include <stdatomic.h>
@@ -90,56 +90,7 @@ struct rbd_image {
 
 struct rbd_call;		/* one request at a time, with its buffer */
 
-struct rbd_extents {		/* data in part of an image */
-	uint64_t	 off, len;	/* bytes: that part */
-	struct rbd_range { uint64_t off, len; } *at;	/* runs of data, */
-	size_t		 n, room;	/* in order; malloc'ed, the caller's */
-};
-
-/*
- * Connect and open the image of a parsed name, which it takes over.  "what" is
- * for messages.  Returns 0, or -1 with *f; call rbd_image_close in either case.
- */
-int rbd_image_open(struct rbd_image *, const char *what, struct fault *f);
-
-/*
- * Close it.  Returns false if neither it nor its memory may be freed: see
- * errand.h.
- */
-bool rbd_image_close(struct rbd_image *);
-
-/*
- * Take the exclusive lock, if the image supports it.  Returns 0 or an errno
- * value.
- */
-int rbd_image_lock(struct rbd_image *);
-
-enum { RBD_CALL_MOST = 4 << 20 };	/* bytes per read or write */
-
-/* Returns NULL without memory; freeing NULL is allowed. */
-struct rbd_call *rbd_call_new(void);
+/* Freeing NULL is allowed. */
 void rbd_call_free(struct rbd_call *);
-
-/*
- * Read or write the rest of an io, or zero it (flags: RBD_WRITE_ZEROES_), and
- * wait; with a buffer, RBD_CALL_MOST bytes at most.  Returns 0 or an errno
- * value.  If the request has not returned in time, *call becomes NULL, and is
- * no longer the caller's; neither is the buffer if the io is lasting.
- */
-int rbd_image_do(struct rbd_image *, struct rbd_call **call,
-    const struct io *, int flags);
-
-/* Flush to the disks of the cluster.  Returns 0 or an errno value. */
-int rbd_image_flush(struct rbd_image *);
-
-/*
- * Find the data in a part of the image, or with "since" what has changed after
- * that snapshot.  Returns 0 or an errno value.
- */
-int rbd_image_extents(struct rbd_image *, const char *since, uint64_t off,
-    uint64_t len, struct rbd_extents *);
-
-/* Whether the errno value of a request means that the image was lost. */
-bool rbd_image_gone(int err);
 
 #endif
