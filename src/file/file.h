@@ -1,6 +1,6 @@
 /*
- * A regular file or block device as an end, as file.c, file_open.c,
- * file_flush.c and file_kept.c share it.
+ * A regular file or block device as an end, as file.c, file_flush.c
+ * and file_kept.c share it.
  */
 #ifndef PARDD_FILE_H
 #define PARDD_FILE_H
@@ -53,14 +53,6 @@ struct file {
 		uint64_t	writes;	/* by the loop devices above it */
 	}		 below;
 };
-
-/* Opening and closing, as in struct backend. */
-int file_open(struct endpoint *, bool look, struct fault *);
-int file_check_range(struct endpoint *, uint64_t from, uint64_t to,
-    const struct endpoint *src, uint64_t src_from, struct fault *);
-int file_prepare(struct endpoint *, int64_t length, struct fault *);
-int file_view(const struct endpoint *, bool *cached);
-int file_close(struct endpoint *);
 
 /*
  * Lock a range of a target file, and on an overlay also that of the layer's
