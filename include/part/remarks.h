@@ -104,18 +104,6 @@ uint64_t remarks_needed(const struct plan *, char cut[CUT_ROOM]);
 void remarks_free(struct remarks *);
 
 /*
- * What a source is by its first HEAD_SEEN bytes, if nobody wants it on a device
- * as it is: a compressed image, that of a virtual machine, a web page; or NULL.
- */
-const struct packing *packed_find(const unsigned char *head);
-
-/* The same by the end of a file's name. */
-const struct packing *packed_named(const char *name);
-
-/* Whether both are known, and of one kind. */
-bool packed_alike(const struct packing *, const struct packing *);
-
-/*
  * Say what the source is, with the command to use instead; or refuse it so:
  * returns -1 with *f (STATUS_REFUSED).
  */
