@@ -27,6 +27,14 @@ struct place {
 	int64_t		 pass;
 };
 
+struct pass {			/* as ddrescue's map file has them */
+	const char	*text;
+	enum seg_status	 from;		/* what it takes */
+	char		 phase;		/* as in the map file */
+	int		 number;	/* likewise; of retries: the parity */
+	bool		 backwards;
+};
+
 struct rescue {
 	struct mapsaver	 mapsaver;	/* the map file */
 	struct liveness	 liveness;	/* of the source; has its own locks */
@@ -80,11 +88,5 @@ const struct pattern *rescue_pattern(const struct rescue *);
  * is set.
  */
 bool rescue_overdue(struct job *);
-
-/* Read, or fill, one piece; false when there is none left. */
-bool rescue_piece(struct worker *);
-
-/* Tell the reader, if it waits for something, that the map has changed. */
-void rescue_tell(struct rescue *);
 
 #endif

@@ -38,7 +38,6 @@
 #include "copy/transfer.h"
 #include "copy/trust.h"
 #include "maploader.h"
-#include "pass.h"
 #include "plan/names.h"
 #include "rescue/rescue.h"
 
@@ -136,6 +135,28 @@ put_all(struct mapfile_out *o, const void *arg)
 			    copy->seg[i].status);
 	}
 	put_before(o, old, to, known > all ? known : all);
+}
+
+/*
+ * Set where the rescue stands, as the map file says it: until it has entered a
+ * pass, as the map was loaded.  Returns the same for people.
+ */
+static const char *
+pass_where(struct job *job, struct mapfile *m)
+{
+	const struct rescue *r = job->rescue;
+	const struct pass *pass = r->pass;
+
+	if (!r->entered && r->loaded.phase != '\0') {
+		m->pos = r->loaded.pos;
+		m->phase = r->loaded.phase;
+		m->pass = r->loaded.pass;
+		return "Going on";
+	}
+	m->phase = pass->phase;
+	m->pass = pass->phase == '-' ? r->retry : pass->number;
+	m->pos = job->p->src_off + (pass->phase == '+' ? 0 : r->at);
+	return pass->text;
 }
 
 /* Write by mapfile_save_by or mapfile_try. */

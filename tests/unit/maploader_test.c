@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "../../src/rescue/maploader.h"
-#include "../../src/rescue/pass.h"
 #include "base/status.h"
 #include "copy/job.h"
 #include "denial.h"
