@@ -150,18 +150,6 @@ struct view {
  * from the page cache, unless part of it was there before.
  */
 int view_open(struct view *, struct endpoint *);
-
-/*
- * The same for the target of a rescue: it has what was read of the source,
- * "whole", according to the map, and zeros elsewhere.
- */
-int view_rescued(struct view *, struct endpoint *ep,
-    const struct endpoint *whole, struct map *map);
-/*
- * The same for an end that is to be overwritten: zeros, but for what view_fill
- * reads.
- */
-int view_bare(struct view *, struct endpoint *ep);
 void view_close(struct view *);
 
 /*
@@ -170,32 +158,11 @@ void view_close(struct view *);
  */
 int view_fill(const struct view *, uint64_t off, uint64_t len);
 
-/* The same for the first and the last "edge" bytes of a range. */
-int view_fill_ends(const struct view *, uint64_t off, uint64_t len,
-    uint64_t edge);
-
-/* The same for the whole end; those bytes are not read again. */
+/* The same for "edge" bytes at both ends, which are not read again. */
 int view_edges(struct view *, uint64_t edge);
-
-/*
- * Whether the contents of a range are known: a rescue may not have read them.
- */
-bool view_known(const struct view *, uint64_t off, uint64_t len);
 
 /* Read a whole range; false if that is not possible, or it exceeds the end. */
 bool view_read(const struct view *, uint64_t off, unsigned char *buf,
     size_t len);
-
-/*
- * What reading signatures shares with reading the table (parts.c).
- */
-
-struct view;
-
-/* The sector size of the end in bytes, as far as it is known. */
-uint32_t parts_sector_of(const struct view *);
-
-/* Read the table from a view.  Returns 0 or an errno value. */
-int parts_read_table(struct view *, struct parts *);
 
 #endif

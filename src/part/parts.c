@@ -1,5 +1,6 @@
 /*
- * Partition tables, by libblkid.
+ * Partition tables, and signatures of file systems, RAID and tables, by
+ * libblkid.
  *
  * Nothing on a disk is trusted.  Before libblkid reads a table, its headers are
  * checked: at most ENTRIES_MOST bytes of GPT entries, and at most
@@ -7,6 +8,17 @@
  * arithmetic.  For an MBR libblkid counts sectors of 512 bytes in 32 bits,
  * which is too small for large disks with sectors of 4096 bytes; there the four
  * primary partitions are read here.
+ *
+ * Views.  A file or block device has a descriptor of its own.  For a SCSI end,
+ * the relevant pieces are read into a sparse file in memory that is as long as
+ * the disk.
+ *
+ * libblkid reads a block here and there, fifty times, each a request to a disk
+ * that is not in the page cache.  So most of these blocks are read in advance,
+ * by a few large requests.
+ *
+ * For the target of a rescue, such a file gets only data read from the source,
+ * because the rest may still have the table of an earlier use of the disk.
  */
 #include "part/parts.h"
 
@@ -14,26 +26,241 @@
 #include <bsd/string.h>
 #include <bsd/sys/endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <sys/param.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "disk/mbr.h"
 
+/* --- views --------------------------------------------------------------- */
+
 enum {
-	SECTOR = 512,		/* bytes: the unit of libblkid and most
-				 * images */
+	PIECE = 512 << 10,	/* bytes per read, at most */
+	SMALL = 64 << 10,	/* accepted by any host */
+	SECTOR = 512,		/* bytes: smallest read of a rescue, and the
+				 * unit of libblkid and most images */
 	LARGE_SECTOR = 4096,	/* bytes */
+};
+
+/* Read a piece of a SCSI disk, or of the target of a rescue. */
+static void
+view_bring(const struct view *v, struct io *io)
+{
+	ssize_t n;
+
+	if (v->ep->is.probed) {
+		endpoint_probe(v->ep, io);
+		return;
+	}
+	memset(io->buf, 0, io->len);
+	n = pread(v->from, io->buf, io->len, (off_t)io->off);
+	io->err = n < 0 ? errno : 0;
+	io->done = io->len;		/* a file may be shorter */
+}
+
+/* Zero what a rescue has not read, because it is not from the source. */
+static void
+view_forget(const struct view *v, const struct io *io)
+{
+	uint64_t off, end = io->off + io->done, n;
+
+	for (off = io->off; v->map != NULL && off < end; off += SECTOR) {
+		n = off < v->filled ? v->filled - off : 0;
+		n = n < SECTOR ? n : SECTOR;
+		if (n == 0 || !map_all(v->map, off, n, FINISHED))
+			memset(io->buf + (off - io->off), 0, SECTOR);
+	}
+}
+
+/* Bytes per read: bpt= may be set because the host accepts no more. */
+static size_t
+view_piece(const struct view *v, uint32_t block)
+{
+	int64_t bpt = v->ep->spec.bpt;
+	size_t most = PIECE;
+
+	if (bpt > 0 && bpt < PIECE / block)
+		most = MAX((size_t)bpt * block, SMALL);
+	return most - most % block;
+}
+
+/* Read from "off" to "end" into the file in memory. */
+static int
+view_copy(const struct view *v, uint64_t off, uint64_t end)
+{
+	uint32_t block = v->ep->geo.block > 0 ? v->ep->geo.block : SECTOR;
+	size_t most = view_piece(v, block);
+	struct io io = { .op = OP_READ };
+
+	io.buf = page_alloc(PIECE);
+	if (io.buf == NULL)
+		return ENOMEM;
+	for (io.off = off - off % block; io.off < end && io.err == 0;
+	    io.off += io.done) {
+		io.len = end - io.off < most ? (size_t)round_up(end - io.off,
+		    block) : most;
+		view_bring(v, &io);
+		view_forget(v, &io);
+		if (io.err == 0 && (io.done == 0 || pwrite(v->fd, io.buf,
+		    io.done, (off_t)io.off) != (ssize_t)io.done))
+			io.err = EIO;
+	}
+	free(io.buf);
+	return io.err;
+}
+
+int
+view_fill(const struct view *v, uint64_t off, uint64_t len)
+{
+	uint64_t end;
+
+	if (off >= v->filled)
+		return 0;
+	end = len < v->filled - off ? off + len : v->filled;
+	if (off < v->edge)
+		off = v->edge;
+	if (end > v->size - v->edge)
+		end = v->size - v->edge;
+	if (off >= end)
+		return 0;
+	if (v->sparse)
+		return view_copy(v, off, end);
+	if (v->ep->is.device)
+		posix_fadvise(v->fd, (off_t)off, (off_t)(end - off),
+		    POSIX_FADV_WILLNEED);
+	return 0;
+}
+
+/* The same for the first and the last "edge" bytes of a range. */
+static int
+view_fill_ends(const struct view *v, uint64_t off, uint64_t len, uint64_t edge)
+{
+	int err;
+
+	if (len <= 2 * edge)
+		return view_fill(v, off, len);
+	err = view_fill(v, off, edge);
+	return err != 0 ? err : view_fill(v, off + len - edge, edge);
+}
+
+int
+view_edges(struct view *v, uint64_t edge)
+{
+	int err;
+
+	if (edge <= v->edge)
+		return 0;
+	err = view_fill_ends(v, 0, v->size, edge);
+	v->edge = err == 0 ? MIN(edge, v->size) : 0;
+	return err;
+}
+
+/* Make the empty file in memory. */
+static int
+make_sparse(struct view *v)
+{
+	v->fd = memfd_create("pardd", MFD_CLOEXEC);
+	return v->fd < 0 || ftruncate(v->fd, (off_t)v->size) != 0 ? errno : 0;
+}
+
+/* A file in memory in the place of the contents of an end. */
+static int
+view_empty(struct view *v)
+{
+	v->fd = v->from = -1;
+	v->sparse = true;
+	if (!v->ep->is.probed) {
+		v->from = endpoint_view(v->ep, &v->cached);
+		if (v->from < 0)
+			return errno;
+	}
+	return make_sparse(v);
+}
+
+/*
+ * The target of a rescue: what was read of "whole", according to the map, and
+ * zeros elsewhere.
+ */
+static int
+view_rescued(struct view *v, struct endpoint *ep, const struct endpoint *whole,
+    struct map *map)
+{
+	*v = (struct view){ .ep = ep, .size = (uint64_t)whole->geo.size,
+		.sector = whole->geo.block, .filled = map_totals(map).end,
+		.map = map };
+	return view_empty(v);
+}
+
+/* An end that is to be overwritten: zeros, but for what view_fill reads. */
+static int
+view_bare(struct view *v, struct endpoint *ep)
+{
+	*v = (struct view){ .ep = ep, .size = (uint64_t)ep->geo.size,
+		.sector = ep->geo.block, .filled = (uint64_t)ep->geo.size };
+	return view_empty(v);
+}
+
+int
+view_open(struct view *v, struct endpoint *ep)
+{
+	*v = (struct view){ .ep = ep, .fd = -1, .from = -1,
+		.size = (uint64_t)(ep->lim.part > 0 ? ep->lim.disk_size :
+		    ep->geo.size),
+		.sector = ep->geo.block };
+	v->filled = v->size;
+	v->sparse = ep->is.probed;
+	if (v->sparse)
+		return make_sparse(v);
+	v->fd = endpoint_view(ep, &v->cached);
+	return v->fd < 0 ? errno : 0;
+}
+
+void
+view_close(struct view *v)
+{
+	int fd = v->from >= 0 ? v->from : v->fd;
+
+	if (fd >= 0 && !v->cached && (v->from >= 0 || !v->sparse))
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (v->from >= 0)
+		close(v->from);
+	if (v->fd >= 0)
+		close(v->fd);
+}
+
+/*
+ * Whether the contents of a range are known: a rescue may not have read them.
+ */
+static bool
+view_known(const struct view *v, uint64_t off, uint64_t len)
+{
+	return v->map == NULL || map_all(v->map, off, len, FINISHED);
+}
+
+bool
+view_read(const struct view *v, uint64_t off, unsigned char *buf, size_t len)
+{
+	return off <= v->size && len <= v->size - off && pread(v->fd, buf, len,
+	    (off_t)off) == (ssize_t)len;
+}
+
+/* --- tables -------------------------------------------------------------- */
+
+enum {
 	TABLE_EDGE = 128 << 10,	/* bytes at both ends that may have a table */
 	ENTRIES_MOST = 4 << 20,	/* bytes of GPT entries */
 	GPT_ENTRIES = 16 << 10,	/* bytes, at least: UEFI 2.10 5.3.1 */
 	MBR_GPT = 0xee,		/* type of the entry that protects a GPT */
 };
 
-/* --- checks before libblkid ------------------------------------------- */
+/* --- checks before libblkid ---------------------------------------------- */
 
 static bool
 guards_gpt(const unsigned char *mbr)
@@ -120,7 +347,7 @@ parts_sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 	return true;
 }
 
-/* --- the table -------------------------------------------------------- */
+/* --- the table ----------------------------------------------------------- */
 
 /* Copy a text from libblkid, which may be NULL. */
 static void
@@ -289,9 +516,10 @@ counts_in(const struct view *v, uint32_t sector)
 }
 
 /*
- * An image does not say what sectors its disk had, but the place of a GPT does.
+ * Bytes.  An image does not say what sectors its disk had, but the place
+ * of a GPT does.
  */
-uint32_t
+static uint32_t
 parts_sector_of(const struct view *v)
 {
 	if (v->sector > 0)
@@ -333,7 +561,8 @@ left_of(const struct view *v, const unsigned char *mbr, const struct parts *t)
 	    TABLE_UNGUARDED;
 }
 
-int
+/* Read the table from a view.  Returns 0 or an errno value. */
+static int
 parts_read_table(struct view *v, struct parts *t)
 {
 	unsigned char mbr[SECTOR];
@@ -449,4 +678,269 @@ parts_backup_astray(struct endpoint *ep)
 	}
 	view_close(&v);
 	return astray;
+}
+
+/* --- signatures ---------------------------------------------------------- */
+
+enum {
+	EDGE = 512 << 10,	/* bytes at both ends that may have
+				 * signatures */
+	SIGNS_MOST = 256,	/* of a disk, at most */
+	AREA_SIGNS = 16,	/* of an area: the whole disk, or a partition */
+};
+
+struct signs {
+	struct sign	*sign;
+	size_t		 n, room;
+	uint64_t	 from, to;	/* bytes */
+};
+
+/* Copy a text from libblkid, which may be NULL. */
+static void
+signs_keep_text(char *to, size_t room, const char *text)
+{
+	strlcpy(to, text != NULL ? text : "", room);
+}
+
+static const char *
+signs_value(blkid_probe pr, const char *name)
+{
+	const char *text;
+
+	return blkid_probe_lookup_value(pr, name, &text, NULL) == 0 ? text :
+	    NULL;
+}
+
+/* Add a signature: a file system, or a partition table. */
+static void
+note_sign(struct signs *s, blkid_probe pr, uint64_t start)
+{
+	bool table = signs_value(pr, "TYPE") == NULL;
+	const char *type = signs_value(pr, table ? "PTTYPE" : "TYPE");
+	const char *at = signs_value(pr, table ? "PTMAGIC_OFFSET" :
+	    "SBMAGIC_OFFSET");
+	struct sign *to = &s->sign[s->n];
+
+	if (type == NULL || at == NULL || s->n == s->room)
+		return;
+	to->off = start + strtoull(at, NULL, 10);
+	if (to->off < s->from || to->off >= s->to)
+		return;
+	to->table = table;
+	signs_keep_text(to->type, sizeof(to->type), type);
+	signs_keep_text(to->label, sizeof(to->label), signs_value(pr, "LABEL"));
+	s->n++;
+}
+
+/* Examine one area: the whole disk, or a partition. */
+static void
+probe_area(const struct view *v, uint64_t start, uint64_t length,
+    uint32_t sector, bool tables, struct signs *s)
+{
+	blkid_probe pr = blkid_new_probe();
+	int refused;
+	unsigned i;
+
+	if (pr == NULL)
+		return;
+	refused = blkid_probe_set_device(pr, v->fd, (blkid_loff_t)start,
+	    (blkid_loff_t)length);
+	refused |= blkid_probe_set_sectorsize(pr, sector);
+	refused |= blkid_probe_enable_superblocks(pr, 1);
+	refused |= blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE |
+	    BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC);
+	refused |= blkid_probe_enable_partitions(pr, tables);
+	refused |= blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC);
+	if (refused == 0)
+		for (i = 0; i < AREA_SIGNS && blkid_do_probe(pr) == 0; i++)
+			note_sign(s, pr, start);
+	blkid_free_probe(pr);
+}
+
+static void
+probe_part(const struct view *v, const struct part *p, uint32_t sector,
+    struct signs *s)
+{
+	uint64_t end = part_end(p);
+
+	if (p->container || p->start == 0 || end > v->size ||
+	    p->start >= s->to || end <= s->from)
+		return;
+	view_fill_ends(v, p->start, p->length, EDGE);
+	probe_area(v, p->start, p->length, sector, false, s);
+}
+
+/*
+ * The size of a file system: a number of units, both in its first 2 KiB, or in
+ * the first descriptor of an ISO 9660.  libblkid has it only from 2.39 on.
+ */
+static void
+volume_measure(const struct view *view, uint64_t off, struct volume *v)
+{
+	const unsigned char *h = v->head, *ext = h + 1024;
+	unsigned char iso[132];
+	uint64_t units = 0, unit = 0;
+
+	if (strncmp(v->type, "ext", 3) == 0 && le32dec(ext + 24) <= 6) {
+		units = le32dec(ext + 4);
+		if ((le32dec(ext + 96) & 0x80) != 0)	/* 64bit */
+			units |= (uint64_t)le32dec(ext + 0x150) << 32;
+		unit = 1024U << le32dec(ext + 24);
+	} else if (strcmp(v->type, "xfs") == 0) {
+		units = be64dec(h + 8);
+		unit = be32dec(h + 4);
+	} else if (strcmp(v->type, "exfat") == 0 && h[108] <= 12) {
+		units = le64dec(h + 72);
+		unit = 1U << h[108];
+	} else if (strcmp(v->type, "ntfs") == 0) {
+		units = le64dec(h + 40);
+		unit = le16dec(h + 11);
+	} else if (strcmp(v->type, "vfat") == 0) {
+		units = le16dec(h + 19) != 0 ? le16dec(h + 19) : le32dec(h +
+		    32);
+		unit = le16dec(h + 11);
+	} else if (strcmp(v->type, "iso9660") == 0 &&
+	    view_read(view, off + (32 << 10), iso, sizeof(iso)) &&
+	    memcmp(iso, "\1CD001", 6) == 0) {
+		units = le32dec(iso + 80);
+		unit = le16dec(iso + 128);
+	}
+	if (__builtin_mul_overflow(units, unit, &v->size))
+		v->size = 0;
+}
+
+/* Identify what a range of a view has. */
+static void
+volume_identify(const struct view *v, uint64_t off, uint64_t length,
+    struct volume *to)
+{
+	struct sign sign[AREA_SIGNS];
+	struct signs s = { .sign = sign, .room = AREA_SIGNS, .from = off,
+		.to = UINT64_MAX };
+	size_t i = 0;
+
+	probe_area(v, off, length, parts_sector_of(v), false, &s);
+	/* a shorter end leaves zeros after its last byte */
+	to->read &= pread(v->fd, to->head, sizeof(to->head), (off_t)off) > 0;
+	to->signs = s.n;
+	if (s.n > 0)
+		signs_keep_text(to->first, sizeof(to->first), sign[0].type);
+	while (i < s.n && sign[i].off - off >= EDGE)
+		i++;
+	if (i == s.n)
+		return;
+	signs_keep_text(to->type, sizeof(to->type), sign[i].type);
+	signs_keep_text(to->label, sizeof(to->label), sign[i].label);
+	to->at = sign[i].off;
+	volume_measure(v, off, to);
+}
+
+/* Tables that libblkid does not know, of a disk without another. */
+static void
+note_old_table(const struct view *v, struct signs *s)
+{
+	unsigned char b[SECTOR];
+	bool amiga;
+	uint64_t at;
+
+	for (at = 0; s->n == 0 && at < UINT64_C(16) * SECTOR &&
+	    view_read(v, at, b, SECTOR); at += SECTOR) {
+		amiga = memcmp(b, "RDSK", 4) == 0;
+		if (at < s->from || at >= s->to || (!amiga &&
+		    memcmp(b + 64, "WEV\x82", 4) != 0))
+			continue;
+		s->sign[s->n] = (struct sign){ .off = at, .table = true };
+		signs_keep_text(s->sign[s->n++].type, sizeof(s->sign->type),
+		    amiga ? "amiga" : "bsd");
+	}
+}
+
+void
+parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
+    struct volume *to)
+{
+	struct view v;
+
+	*to = (struct volume){ .type = "" };
+	if (!parts_possible(ep))
+		return;
+	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
+		to->read = view_fill_ends(&v, off, length, EDGE) == 0;
+		volume_identify(&v, off, length, to);
+	}
+	view_close(&v);
+}
+
+void
+parts_contents(int fd, uint64_t length, struct volume *to)
+{
+	const struct view v = { .fd = fd, .from = -1, .size = length,
+		.sector = SECTOR };
+
+	*to = (struct volume){ .read = true };
+	volume_identify(&v, 0, length, to);
+}
+
+size_t
+parts_signs(struct endpoint *ep, uint64_t from, uint64_t to, struct sign **sign)
+{
+	struct signs s = { .room = SIGNS_MOST, .from = from, .to = to };
+	struct parts t = { .sector = SECTOR };
+	struct view v = { .fd = -1 };
+	size_t i;
+
+	*sign = NULL;
+	if (!parts_possible(ep))
+		return 0;
+	s.sign = calloc(SIGNS_MOST, sizeof(*s.sign));
+	if (s.sign != NULL && view_open(&v, ep) == 0 &&
+	    view_edges(&v, EDGE) == 0 && parts_read_table(&v, &t) == 0) {
+		probe_area(&v, 0, v.size, t.sector, t.wrong[0] == '\0', &s);
+		for (i = 0; i < t.n; i++)
+			probe_part(&v, &t.part[i], t.sector, &s);
+		note_old_table(&v, &s);
+	}
+	parts_free(&t);
+	view_close(&v);
+	*sign = s.sign;
+	return s.n;
+}
+
+/* The backup, in the last sector, of a GPT that does not outlive the copy. */
+static void
+note_backup(const struct view *v, uint32_t sector, struct signs *s)
+{
+	uint64_t at = v->size - v->size % sector - sector;
+	unsigned char h[8];
+
+	if (s->n < s->room && s->from > sector && at >= s->from &&
+	    view_read(v, at, h, 8) && memcmp(h, "EFI PART", 8) == 0)
+		s->sign[s->n++] = (struct sign){ .off = at, .table = true,
+			.type = "gpt" };
+}
+
+size_t
+parts_remains(struct endpoint *ep, uint64_t from, struct sign **sign)
+{
+	struct signs s = { .room = AREA_SIGNS, .from = from,
+		.to = UINT64_MAX };
+	struct view v = { .fd = -1, .from = -1 };
+	uint64_t edge;
+
+	*sign = NULL;
+	if (!parts_possible(ep) || ep->lim.part > 0 ||
+	    (uint64_t)ep->geo.size <= from)
+		return 0;
+	s.sign = calloc(AREA_SIGNS + 2, sizeof(*s.sign));
+	edge = MIN((uint64_t)ep->geo.size - from, EDGE);
+	if (s.sign != NULL && view_bare(&v, ep) == 0 &&
+	    view_fill(&v, v.size - edge, edge) == 0) {
+		probe_area(&v, 0, v.size, parts_sector_of(&v), false, &s);
+		s.room = AREA_SIGNS + 2;
+		note_backup(&v, SECTOR, &s);
+		note_backup(&v, LARGE_SECTOR, &s);
+	}
+	view_close(&v);
+	*sign = s.sign;
+	return s.n;
 }
