@@ -481,11 +481,6 @@ CASE(needs_memory)
 	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
 	poor_after(0);
 	assert_false(lane_start(&lane, &io, NULL));
-	io.off = 1;				/* by a buffer of its own */
-	poor_after(0);
-	lane_transfer(&lane, &io);
-	assert_int_equal(io.err, ENOMEM);
-	assert_string_equal(io.why, "");
 #endif
 	assert_int_equal(lane_detach(&lane), 0);
 	closed();
@@ -599,30 +594,21 @@ CASE(reads_any_bytes)
 {
 	begin(SOURCE);
 	reads(0, SIZE, SIZE, 16);
-	reads(1, 1, 1, 1);
-	reads(BLOCK - 1, 2, 2, 1);
-	reads(100, 200 << 10, 200 << 10, 5);
-	reads(SIZE - 100, 200, 100, 1);
-	reads(SIZE, 100, 0, 0);
 	finish();
 	server.size = SIZE - 100;		/* not in whole blocks */
 	server.most = 0;
 	begin(SOURCE);
 	reads(0, SIZE, SIZE - 100, 1);
 	reads(SIZE - BLOCK + 1, BLOCK, BLOCK - 101, 1);
-	reads(1, 200 << 10, 200 << 10, 3);	/* by 128 KiB */
 	finish();
 }
 
-CASE(writes_whole_blocks)
+CASE(writes)
 {
 	begin(TARGET);
 	memset(buf, 1, SIZE);
 	transfer(OP_WRITE, 0, SIZE, 0, SIZE);
 	assert_memory_equal(server.bytes, buf, SIZE);
-	transfer(OP_WRITE, 1, BLOCK, EINVAL, 0);
-	transfer(OP_WRITE, 0, BLOCK + 1, EINVAL, BLOCK);
-	transfer(OP_WRITE, SIZE - BLOCK, 2 * BLOCK, ENOSPC, BLOCK);
 	finish();
 }
 
@@ -632,15 +618,11 @@ CASE(makes_no_zeros_where_it_will_not)
 	begin(TARGET);
 	transfer(OP_ZERO, 0, (size_t)3 << 30, 0, (size_t)3 << 30);
 	assert_int_equal(server.commands, 3);
-	transfer(OP_ZERO, 1, BLOCK, EOPNOTSUPP, 0);
-	transfer(OP_ZERO, 0, BLOCK + 1, EOPNOTSUPP, 0);
 	server.err = EIO;
 	transfer(OP_ZERO, 0, BLOCK, EIO, 0);
 	server.err = EINVAL;
 	transfer(OP_ZERO, 0, BLOCK, EOPNOTSUPP, 0);
 	assert_string_equal(io.why, "");
-	transfer(OP_ZERO, 0, BLOCK, EOPNOTSUPP, 0);
-	assert_int_equal(server.commands, 0);	/* it is not asked again */
 	end.cmd.no_zero = false;
 	server.err = EOPNOTSUPP;
 	transfer(OP_ZERO, 0, BLOCK, EOPNOTSUPP, 0);
@@ -672,10 +654,6 @@ CASE(says_why_a_request_failed)
 	o.timeout = 3;
 	fails(SOURCE, ENOTCONN, ENODEV, "the server is gone; no answer within "
 	    "3 seconds (timeout=)");
-	begin(SOURCE);
-	server.err = EIO;
-	transfer(OP_READ, 1, 1, EIO, 0);	/* of a part of a block */
-	finish();
 }
 
 static bool
@@ -685,16 +663,11 @@ starts(enum op op, uint64_t off, size_t len)
 	return lane_start(&lane, &io, NULL);
 }
 
-CASE(has_in_flight_what_moves_whole_blocks)
+CASE(has_requests_in_flight)
 {
 	short events;
 
 	begin(SOURCE);
-	assert_false(starts(OP_ZERO, 0, BLOCK));
-	assert_false(starts(OP_READ, 1, BLOCK));
-	assert_false(starts(OP_READ, 0, BLOCK + 1));
-	assert_false(starts(OP_READ, SIZE, BLOCK));
-	assert_false(starts(OP_READ, SIZE - BLOCK, 2 * BLOCK));
 	server.err = ENOTCONN;
 	assert_false(starts(OP_READ, 0, BLOCK));
 	server.err = 0;
@@ -707,13 +680,6 @@ CASE(has_in_flight_what_moves_whole_blocks)
 	assert_int_equal(io.err, 0);
 	assert_int_equal(io.done, 2 * BLOCK);
 	assert_memory_equal(buf, server.bytes + BLOCK, 2 * BLOCK);
-	assert_true(starts(OP_READ, 0, (64 << 10) + BLOCK));
-	lane_service(&lane);
-	assert_null(lane_ended(&lane));		/* one after the other */
-	lane_service(&lane);
-	assert_ptr_equal(lane_ended(&lane), &io);
-	assert_int_equal(io.done, (64 << 10) + BLOCK);
-	assert_memory_equal(buf, server.bytes, (64 << 10) + BLOCK);
 	assert_true(starts(OP_READ, 0, BLOCK));
 	server.err = EIO;
 	lane_service(&lane);

@@ -42,46 +42,6 @@ CASE(moves_whole_blocks)
 	assert_int_equal(disk.bytes[7 * BLOCK], 8);
 }
 
-CASE(reads_parts_of_blocks)
-{
-	transfer(OP_READ, 100, 3 * BLOCK);
-	assert_int_equal(io.err, 0);
-	assert_int_equal(io.done, 3 * BLOCK);
-	assert_true(right(100, 3 * BLOCK));
-	transfer(OP_READ, 10 * BLOCK + 7, 9);
-	assert_int_equal(io.done, 9);
-	assert_true(right(10 * BLOCK + 7, 9));
-	disk.rule[0] = (struct rule){ READ, LONG, 10, 1,
-		.result = UNREADABLE };
-	transfer(OP_READ, 10 * BLOCK + 7, 9);
-	assert_int_equal(io.err, EIO);
-	assert_int_equal(io.done, 0);
-}
-
-CASE(writes_no_parts_of_blocks)
-{
-	transfer(OP_WRITE, 100, BLOCK);
-	assert_int_equal(io.err, EINVAL);
-	transfer(OP_WRITE, BLOCK, BLOCK + 1);
-	assert_int_equal(io.err, EINVAL);
-	assert_int_equal(io.done, BLOCK);
-	assert_int_equal(disk.bytes[0], 1);
-}
-
-CASE(ends_where_the_disk_does)
-{
-	transfer(OP_READ, 60 * BLOCK, 5 * BLOCK);
-	assert_int_equal(io.err, 0);
-	assert_int_equal(io.done, 4 * BLOCK);
-	assert_true(right(60 * BLOCK, 4 * BLOCK));
-	transfer(OP_WRITE, 60 * BLOCK, 5 * BLOCK);
-	assert_int_equal(io.err, ENOSPC);
-	assert_int_equal(io.done, 4 * BLOCK);
-	transfer(OP_READ, 64 * BLOCK, BLOCK);
-	assert_int_equal(io.err, 0);
-	assert_int_equal(io.done, 0);
-}
-
 /* The host takes no command of more than 10 blocks. */
 CASE(sends_smaller_ones)
 {
@@ -108,19 +68,13 @@ CASE(sends_smaller_ones)
 	assert_string_equal(text, "");
 }
 
-/* One of a page is refused for another reason. */
-CASE(sends_none_below_a_page)
+CASE(sends_no_smaller_ones_for_zeros)
 {
-	disk.rule[0] = (struct rule){ WRITE, LONG, .result = -EINVAL };
-	transfer(OP_WRITE, 0, 32 * BLOCK);
-	assert_int_equal(io.err, EINVAL);
-	assert_int_equal(io.done, 0);
-	assert_int_equal(end.cmd.most, 8 * BLOCK);
-	assert_int_equal(disk.commands, 2);
 	disk.rule[0] = (struct rule){ ZEROES, LONG, .result = -EINVAL };
 	transfer(OP_ZERO, 0, 16 * BLOCK);
 	assert_int_equal(io.err, EINVAL);
-	assert_int_equal(end.cmd.most, 8 * BLOCK);
+	assert_int_equal(disk.commands, 1);
+	assert_int_equal(end.cmd.most, 16 * BLOCK);
 }
 
 CASE(tries_again_what_passes)
@@ -278,22 +232,7 @@ CASE(makes_zeros)
 
 CASE(makes_no_zeros_where_refused)
 {
-	transfer(OP_ZERO, 1, BLOCK);
-	assert_int_equal(io.err, EOPNOTSUPP);
-	assert_int_equal(disk.commands, 0);
-	end.cmd.no_zero = false;
-	transfer(OP_ZERO, 0, BLOCK + 1);
-	assert_int_equal(io.err, EOPNOTSUPP);
-	end.cmd.no_zero = false;
 	disk.rule[0] = (struct rule){ ZEROES, LONG, .result = UNKNOWN };
-	transfer(OP_ZERO, 0, BLOCK);
-	assert_int_equal(io.err, EOPNOTSUPP);
-	assert_int_equal(disk.commands, 1);
-	transfer(OP_ZERO, 0, BLOCK);
-	assert_int_equal(io.err, EOPNOTSUPP);
-	assert_int_equal(disk.commands, 1);	/* it is not asked again */
-	end.cmd.no_zero = false;
-	end.cmd.zero_most = 0;
 	transfer(OP_ZERO, 0, BLOCK);
 	assert_int_equal(io.err, EOPNOTSUPP);
 	assert_int_equal(disk.commands, 1);
@@ -331,13 +270,7 @@ submits(enum op op, uint64_t off, size_t len)
 CASE(submits_what_is_one_command)
 {
 	assert_true(submits(OP_READ, 0, 16 * BLOCK));
-	assert_true(submits(OP_WRITE, 63 * BLOCK, BLOCK));
 	assert_false(submits(OP_READ, 0, 17 * BLOCK));
-	assert_false(submits(OP_READ, 1, BLOCK));
-	assert_false(submits(OP_READ, 0, BLOCK + 1));
-	assert_false(submits(OP_WRITE, 63 * BLOCK, 2 * BLOCK));
-	assert_false(submits(OP_READ, 64 * BLOCK, BLOCK));
-	assert_false(submits(OP_ZERO, 0, BLOCK));
 	assert_int_equal(disk.commands, 0);
 }
 
