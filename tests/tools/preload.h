@@ -72,31 +72,29 @@ fsync(int fd)								\
 	return flush(fd, real);						\
 }
 
-/* All names of open(), which is by(dir, path, flags, mode). */
-#define OPENS(by)							\
-int									\
-openat(int dir, const char *path, int flags, ...)			\
-{									\
+/* The last argument of a call of open(), which only a new file has. */
+#define MODE_OF(mode, flags)						\
 	unsigned mode = 0;						\
 	va_list ap;							\
 									\
 	va_start(ap, flags);						\
 	if ((flags & O_CREAT) != 0)					\
 		mode = va_arg(ap, unsigned);				\
-	va_end(ap);							\
+	va_end(ap);
+
+/* All names of open(), which is by(dir, path, flags, mode). */
+#define OPENS(by)							\
+int									\
+openat(int dir, const char *path, int flags, ...)			\
+{									\
+	MODE_OF(mode, flags)						\
 	return by(dir, path, flags, mode);				\
 }									\
 									\
 int									\
 open(const char *path, int flags, ...)					\
 {									\
-	unsigned mode = 0;						\
-	va_list ap;							\
-									\
-	va_start(ap, flags);						\
-	if ((flags & O_CREAT) != 0)					\
-		mode = va_arg(ap, unsigned);				\
-	va_end(ap);							\
+	MODE_OF(mode, flags)						\
 	return by(AT_FDCWD, path, flags, mode);				\
 }									\
 									\

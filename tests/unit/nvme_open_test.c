@@ -8,8 +8,8 @@
 #include <linux/nvme_ioctl.h>
 
 #include "../../src/nvme/nvme.h"
-#include "base/status.h"
-#include "kernel.h"
+#define OPENED_BY	open_nvme
+#include "opened.h"
 #define POOR_OF_ALL
 #include "poor.h"
 
@@ -34,12 +34,9 @@ static struct {
 	bool	 fua;			/* of the last */
 } disk;
 
-static char name[] = "/tmp/pardd-nvme.XXXXXX";
 static unsigned char buf[BYTES] __attribute__((aligned(4096)));
-static struct endpoint end, back;
-static struct lane lane;
+static struct endpoint back;
 static struct io io;
-static struct fault f;
 
 /* Positive results are statuses of NVMe. */
 static int
@@ -103,19 +100,15 @@ static int
 set_up(void **state)
 {
 	size_t i;
-	int fd;
 
-	memset(&kernel, 0, sizeof(kernel));
+	if (named_begin("", 0) != 0)
+		return -1;
 	memset(&disk, 0, sizeof(disk));
 	for (i = 0; i < BYTES; i++)
 		disk.bytes[i] = (unsigned char)(i * 7 + i / BLOCK);
 	disk.oncs = 0x08;
 	kernel.answer = answer;
 	kernel.link = "../../devices/x/nvme0n1";
-	stpcpy(strrchr(name, '.'), ".XXXXXX");
-	fd = mkstemp(name);
-	if (fd < 0 || close(fd) != 0)
-		return -1;
 	make_node(name, S_IFBLK, NVME);
 	begin_sysfs();
 	sysfs_has("259:0/dev", "259:0\n");
@@ -127,14 +120,7 @@ set_up(void **state)
 	return 0;
 }
 
-static int
-tear_down(void **state)
-{
-	end_sysfs();
-	return unlink(name);
-}
-
-EACH(set_up, tear_down)
+EACH(set_up, named_end)
 
 /* It has an ng node, too. */
 static void
@@ -150,7 +136,7 @@ has_generic(void)
 }
 
 static int
-open_end(enum role role, unsigned flags)
+open_nvme(enum role role, unsigned flags)
 {
 	int path = (int)syscall(SYS_openat, AT_FDCWD, name, O_PATH), failed;
 
@@ -165,32 +151,6 @@ open_end(enum role role, unsigned flags)
 	syscall(SYS_close, path);
 	end.fd = -1;
 	return failed;
-}
-
-static struct nvme *
-opened(enum role role, unsigned flags)
-{
-	if (open_end(role, flags) != 0)
-		fail_msg("not opened: %s", f.text);
-	return end.priv;
-}
-
-static void
-closed(void)
-{
-	assert_int_equal(endpoint_close(&end), 0);
-}
-
-static void
-is_refused(enum role role, unsigned flags, int status, const char *says)
-{
-	unsigned were = count_open();
-
-	assert_int_equal(open_end(role, flags), -1);
-	if (f.status != status || strstr(f.text, says) == NULL)
-		fail_msg("%d: %s", f.status, f.text);
-	assert_int_equal(count_open(), were);
-	deny_nothing();
 }
 
 CASE(says_why_it_is_not_opened)
@@ -239,29 +199,37 @@ CASE(says_why_it_is_not_opened)
 	kernel.sysfs[0] = '/';
 }
 
+static bool
+by_ring(enum role role)
+{
+	const struct nvme *nv = opened(role, 0);
+
+	return nv->by_ring;
+}
+
 CASE(takes_the_generic_node_if_it_is_of_the_same_disk)
 {
-	assert_false(opened(SOURCE, 0)->by_ring);
+	assert_false(by_ring(SOURCE));
 	assert_non_null(end.sync_why);
 	assert_false(end.is.wide);
 	closed();
 	has_generic();
-	assert_true(opened(SOURCE, 0)->by_ring);
+	assert_true(by_ring(SOURCE));
 	assert_null(end.sync_why);
 	assert_true(end.is.wide);
 	closed();
 	kernel.generic_rdev = NVME;		/* another has that name */
-	assert_false(opened(SOURCE, 0)->by_ring);
+	assert_false(by_ring(SOURCE));
 	closed();
 	kernel.generic_rdev = 0;		/* or it is none */
-	assert_false(opened(SOURCE, 0)->by_ring);
+	assert_false(by_ring(SOURCE));
 	closed();
 	kernel.generic_rdev = NG;
 	deny("node", 0, 0, EACCES);
-	assert_false(opened(SOURCE, 0)->by_ring);
+	assert_false(by_ring(SOURCE));
 	closed();
 	make_node(name, S_IFCHR, NG);		/* it is named itself */
-	assert_true(opened(TARGET, 0)->by_ring);
+	assert_true(by_ring(TARGET));
 	closed();
 }
 

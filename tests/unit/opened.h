@@ -1,6 +1,7 @@
 /*
  * An end that is opened by its name, with a lane of it, in the mock kernel of
- * kernel.h; included once, by a test.
+ * kernel.h; included once, by a test.  With OPENED_BY it is opened by a function
+ * of the test, of that name, which gets what open_end does.
  */
 #ifndef PARDD_TEST_OPENED_H
 #define PARDD_TEST_OPENED_H
@@ -43,6 +44,10 @@ named_end(void **state)
 	return unlink(name);
 }
 
+#ifdef OPENED_BY
+static int OPENED_BY(enum role role, unsigned flags);
+#define open_end	OPENED_BY
+#else
 static inline int
 open_end(enum role role, unsigned flags)
 {
@@ -50,12 +55,14 @@ open_end(enum role role, unsigned flags)
 	f = (struct fault){ 0 };
 	return endpoint_open(&end, role, &o, false, &f);
 }
+#endif
 
-static inline void
+static inline void *
 opened(enum role role, unsigned flags)
 {
 	if (open_end(role, flags) != 0)
 		fail_msg("not opened: %s", f.text);
+	return end.priv;
 }
 
 static inline void
