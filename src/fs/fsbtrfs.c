@@ -623,8 +623,9 @@ btrfs_note_device(struct btrfs *b)
 }
 
 bool
-btrfs_super(struct btrfs *b)
+btrfs_super(void *state)
 {
+	struct btrfs *b = state;
 	size_t n = fs_by_copy(b->io) ? sizeof(supers) / sizeof(*supers) : 1;
 	size_t i;
 
@@ -659,16 +660,9 @@ btrfs_chunks(struct btrfs *b)
 }
 
 void
-btrfs_close(struct btrfs *b)
+btrfs_read(void *state)
 {
-	free(b->place);
-	free(b->nodes);
-	free(b);
-}
-
-static void
-btrfs_read(struct btrfs *b)
-{
+	struct btrfs *b = state;
 	struct fs_io *io = b->io;
 	bool good;
 	size_t i;
@@ -696,20 +690,11 @@ btrfs_read(struct btrfs *b)
 		    "are on another device");
 }
 
-bool
-fs_read_btrfs(struct fs_io *io)
+void
+btrfs_close(void *state)
 {
-	struct btrfs *b = fs_alloc(io, sizeof(*b));
-	bool found;
+	struct btrfs *b = state;
 
-	if (b == NULL)
-		return false;
-	b->io = io;
-	found = btrfs_super(b);
-	if (found) {
-		memcpy(io->map->type, "btrfs", sizeof("btrfs"));
-		btrfs_read(b);
-	}
-	btrfs_close(b);
-	return found;
+	free(b->place);
+	free(b->nodes);
 }

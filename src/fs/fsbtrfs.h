@@ -61,12 +61,10 @@ struct btrfs {
 	unsigned char	*nodes;		/* LEVELS nodes */
 };
 
-/*
- * Find the superblock, or, if it need not be exact, a copy of it, which is a
- * reason to doubt; false if there is none.  btrfs_close frees *b in any case.
- */
-bool btrfs_super(struct btrfs *);
-void btrfs_close(struct btrfs *);
+/* As in struct fs_kind; "state" is a struct btrfs. */
+bool btrfs_super(void *state);
+void btrfs_read(void *state);
+void btrfs_close(void *state);
 
 /* Find out where all chunks lie; false if some of that is lost. */
 bool btrfs_chunks(struct btrfs *);

@@ -348,7 +348,7 @@ btrfs_search(struct search *s, const struct fs_extents *lost)
 	    roots.level >= LEVELS;
 	if (s->lost.n == 0 || roots.level >= LEVELS)
 		return;
-	s->b->io->failed = false;	/* the backup was good */
+	s->b->io->failed = false;	/* a copy was good */
 	btrfs_search_walk(s, roots.at, roots.level, roots.generation,
 	    take_tree);
 	for (i = 0; i < s->trees; i++) {
@@ -360,27 +360,23 @@ btrfs_search(struct search *s, const struct fs_extents *lost)
 	fs_hits_tell(&s->hits, top, btrfs_climb, s);
 }
 
-bool
-fs_names_btrfs(struct fs_io *io, const struct fs_extents *lost,
-    struct fs_names *to)
+static void
+btrfs_names(void *state, const struct fs_extents *lost, struct fs_names *to)
 {
-	struct btrfs *b = fs_alloc(io, sizeof(*b));
-	struct search s = { .b = b, .hits = { .io = io, .to = to } };
-	bool found;
+	struct btrfs *b = state;
+	struct search s = { .b = b, .hits = { .io = b->io, .lost = &s.lost,
+		.to = to } };
 
-	if (b == NULL)
-		return false;
-	b->io = io;
-	s.hits.lost = &s.lost;
-	found = btrfs_super(b) && fs_le(b->super + S_DEVICES, 8) == 1;
-	if (found && btrfs_chunks(b))
+	to->known = fs_le(b->super + S_DEVICES, 8) == 1;
+	if (to->known && btrfs_chunks(b))
 		btrfs_search(&s, lost);
-	else if (found)
+	else
 		to->more = true;
 	fs_hits_close(&s.hits);
 	btrfs_search_free(&s, 0);
 	free(s.lost.at);
 	free(s.tree);
-	btrfs_close(b);
-	return found;
 }
+
+const struct fs_kind fs_btrfs = { { "btrfs" }, sizeof(struct btrfs),
+	btrfs_super, btrfs_read, btrfs_names, btrfs_close };

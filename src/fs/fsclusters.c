@@ -24,7 +24,7 @@ enum {
 
 struct page {			/* a cached part of the table */
 	uint64_t	 number;
-	bool		 lost[SECTORS];
+	enum { UNREAD, READ, GONE } state[SECTORS];
 	unsigned char	 bytes[PAGE];
 };
 
@@ -55,19 +55,28 @@ get_sector(struct clusters *c, uint64_t at, unsigned char *to)
 	    fs_get(c->io, c->table[1] + at, to, c->sector) == 0);
 }
 
-/* Lost parts matter only if a chain is followed there. */
+/* Whether a byte of a page is there; if not, its sector is read alone. */
+static bool
+page_has(struct clusters *c, struct page *p, uint64_t at)
+{
+	uint64_t i = at / c->sector;
+
+	if (p->state[i] == UNREAD)
+		p->state[i] = get_sector(c, p->number * PAGE + i * c->sector,
+		    p->bytes + i * c->sector) ? READ : GONE;
+	return p->state[i] == READ;
+}
+
 static void
 clusters_load(struct clusters *c, struct page *p)
 {
-	uint64_t at = p->number * PAGE, len = MIN(c->table_size - at, PAGE), i;
-	bool failed = c->io->failed;
+	uint64_t at = p->number * PAGE;
+	bool all = fs_get(c->io, c->table[0] + at, p->bytes,
+	    (size_t)MIN(c->table_size - at, PAGE)) == 0;
+	size_t i;
 
-	memset(p->lost, false, sizeof(p->lost));
-	if (fs_get(c->io, c->table[0] + at, p->bytes, (size_t)len) != 0)
-		for (i = 0; i < len; i += c->sector)
-			p->lost[i / c->sector] = !get_sector(c, at + i,
-			    p->bytes + i);
-	c->io->failed = failed;
+	for (i = 0; i < SECTORS; i++)
+		p->state[i] = all ? READ : UNREAD;
 }
 
 static struct page *
@@ -86,20 +95,18 @@ clusters_page(struct clusters *c, uint64_t number)
 	return *p;
 }
 
-enum link { NEXT, END, WRONG, LOST };
-
 static bool
 is_cluster(const struct clusters *c, uint64_t n)
 {
 	return n >= 2 && n < c->clusters + 2;
 }
 
-/* Follow the chain by one cluster. */
-static enum link
+enum link
 clusters_follow(struct clusters *c, uint64_t *cluster)
 {
 	uint64_t at = *cluster * c->bits / 8, next;
 	int bytes = c->bits == 32 ? 4 : 2;
+	bool failed = c->io->failed;
 	const unsigned char *p;
 	struct page *in;
 
@@ -108,11 +115,12 @@ clusters_follow(struct clusters *c, uint64_t *cluster)
 	c->walk->steps--;
 	in = clusters_page(c, at / PAGE);
 	at %= PAGE;
-	if (in == NULL || in->lost[at / c->sector] ||
-	    in->lost[(at + (uint64_t)bytes - 1) / c->sector]) {
+	if (in == NULL || !page_has(c, in, at) ||
+	    !page_has(c, in, at + (uint64_t)bytes - 1)) {
 		c->io->failed = true;
 		return LOST;
 	}
+	c->io->failed = failed;		/* the rest of it does not matter */
 	p = in->bytes + at;
 	next = fs_le(p, bytes);
 	if (c->bits == 12 && (*cluster & 1) != 0)
@@ -122,16 +130,16 @@ clusters_follow(struct clusters *c, uint64_t *cluster)
 	    WRONG;
 }
 
-static uint64_t
-cluster_offset(const struct clusters *c, uint64_t cluster)
+uint64_t
+clusters_place(const struct clusters *c, uint64_t n)
 {
-	return c->first + (cluster - 2) * c->cluster;
+	return c->first + (n - 2) * c->cluster;
 }
 
 static bool
 clusters_lost(const struct clusters *c, uint64_t off, uint64_t len)
 {
-	return fs_among(c->lost, off, off + len) > 0;
+	return c->lost != NULL && fs_among(c->lost, off, off + len) > 0;
 }
 
 /* Whether part of a file is lost, or of the chain to it. */
@@ -141,15 +149,15 @@ clusters_hit(struct clusters *c, const struct clusters_file *f)
 	uint64_t n = f->first, left = f->size, most;
 	enum link link = NEXT;
 
-	if (left == 0)
+	if (left == 0 || c->lost == NULL)
 		return false;
 	if (f->together && is_cluster(c, n)) {
 		most = (c->clusters + 2 - n) * c->cluster;
 		c->to->more |= left > most;
-		return clusters_lost(c, cluster_offset(c, n), MIN(left, most));
+		return clusters_lost(c, clusters_place(c, n), MIN(left, most));
 	}
 	for (; is_cluster(c, n) && link == NEXT; left -= c->cluster) {
-		if (clusters_lost(c, cluster_offset(c, n),
+		if (clusters_lost(c, clusters_place(c, n),
 		    MIN(left, c->cluster)))
 			return true;
 		if (left <= c->cluster)
@@ -233,7 +241,7 @@ clusters_range(struct clusters *c, uint64_t off, uint64_t len, bool begins)
 	return true;
 }
 
-static bool
+bool
 clusters_visit(struct clusters *c, uint64_t n)
 {
 	unsigned char bit = (unsigned char)(1 << n % 8);
@@ -248,16 +256,18 @@ static void
 clusters_directory(struct clusters *c, const struct clusters_file *f)
 {
 	uint64_t n = f->first, left = f->size;
-	enum link link = NEXT;
 	bool begins = true;
+	enum link link = NEXT;
 
 	for (; link == NEXT && left > 0; left -= MIN(left, c->cluster)) {
 		if (!clusters_visit(c, n)) {
 			c->to->more = true;
 			return;
 		}
-		if (!clusters_range(c, cluster_offset(c, n), c->cluster,
-		    begins))
+		if (c->note)
+			fs_note_meta(c->io, clusters_place(c, n), c->cluster);
+		if (c->entry != NULL && !clusters_range(c, clusters_place(c, n),
+		    c->cluster, begins))
 			return;
 		begins = false;
 		if (!f->together)
@@ -271,52 +281,63 @@ clusters_directory(struct clusters *c, const struct clusters_file *f)
 static void
 clusters_root(struct clusters *c)
 {
-	struct walk *w = c->walk;
+	struct clusters_file top = { .first = c->top, .size = UINT64_MAX };
 
-	w->directory[w->n++].at = c->top;
+	c->walk->n = 1;
 	if (c->root_size == 0) {
-		if (clusters_hit(c, &c->top))
+		if (clusters_hit(c, &top))
 			clusters_tell(c, 0, "");
-		clusters_directory(c, &c->top);
+		clusters_directory(c, &top);
 		return;
 	}
 	if (clusters_lost(c, c->root, c->root_size))
 		clusters_tell(c, 0, "");
-	clusters_range(c, c->root, c->root_size, true);
-}
-
-static void
-clusters_search_all(struct clusters *c)
-{
-	struct walk *w = c->walk;
-
-	w->buf = fs_alloc(c->io, FS_PIECE);
-	w->seen = fs_alloc(c->io, (size_t)(c->clusters + 2) / 8 + 1);
-	w->directory = fs_alloc(c->io, DIRS_MOST * sizeof(*w->directory));
-	w->steps = 2 * c->clusters + DIRS_MOST;
-	if (c->io->no_memory)
-		return;
-	clusters_root(c);
-	for (w->now = 1; w->now < w->n && c->io->budget > 0 &&
-	    c->to->n < FS_NAMES_MOST; w->now++)
-		clusters_directory(c, &w->directory[w->now].at);
-	c->to->more |= w->now < w->n;
+	if (c->entry != NULL)
+		clusters_range(c, c->root, c->root_size, true);
 }
 
 void
 clusters_search(struct clusters *c)
 {
+	static const unsigned char end[FS_ENTRY] = { 0 };
+	struct walk *w = c->walk;
+
+	clusters_root(c);
+	for (w->now = 1; w->now < w->n && c->io->budget > 0 &&
+	    c->to->n < FS_NAMES_MOST; w->now++)
+		clusters_directory(c, &w->directory[w->now].at);
+	c->to->more |= w->now < w->n;
+	if (c->entry != NULL)
+		c->entry(c, end, true);
+}
+
+bool
+clusters_open(struct clusters *c)
+{
 	struct walk *w;
-	size_t i;
 
 	if (c->clusters > CLUSTERS_MOST) {
 		c->io->failed = true;
-		return;
+		return false;
 	}
 	w = c->walk = fs_alloc(c->io, sizeof(*w));
 	if (w == NULL)
+		return false;
+	w->buf = fs_alloc(c->io, FS_PIECE);
+	w->seen = fs_alloc(c->io, (size_t)(c->clusters + 2) / 8 + 1);
+	w->directory = fs_alloc(c->io, DIRS_MOST * sizeof(*w->directory));
+	w->steps = 2 * c->clusters + DIRS_MOST;
+	return !c->io->no_memory;
+}
+
+void
+clusters_close(struct clusters *c)
+{
+	struct walk *w = c->walk;
+	size_t i;
+
+	if (w == NULL)
 		return;
-	clusters_search_all(c);
 	for (i = 0; i < PAGES; i++)
 		free(w->page[i]);
 	for (i = 0; i < w->n; i++)
@@ -325,4 +346,38 @@ clusters_search(struct clusters *c)
 	free(w->seen);
 	free(w->buf);
 	free(w);
+	c->walk = NULL;
+}
+
+void
+clusters_names(struct clusters *c, const struct fs_extents *lost,
+    struct fs_names *to)
+{
+	c->lost = lost;
+	c->to = to;
+	if (clusters_open(c))
+		clusters_search(c);
+	clusters_close(c);
+}
+
+void
+clusters_check(struct clusters *c, const char *wrong, const char *differ)
+{
+	struct fs_io *io = c->io;
+	bool proves = fs_exact(io) && !io->whole;
+	struct fs_names has;
+
+	if (!fs_names_open(io, &has))
+		return;
+	c->note = (io->how & (FS_META | FS_DEEP)) != 0;
+	if (!proves && !fs_deep(io))
+		c->entry = NULL;
+	io->failed = false;
+	if (proves || c->note)
+		clusters_names(c, proves ? &io->map->free : NULL, &has);
+	if (fs_contradicts(io))
+		fs_doubt(io, FS_DAMAGED, "%s", wrong);
+	if (proves)
+		fs_doubt_files(io, has.n, has.more, differ);
+	fs_names_free(&has);
 }

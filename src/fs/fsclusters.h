@@ -1,6 +1,6 @@
 /*
- * FAT and exFAT: finding files with lost clusters, through all directories,
- * along the chains in the table of clusters.
+ * FAT and exFAT: clusters, the chains of them in the table, and all
+ * directories; what these list, and the files that have given bytes.
  */
 #ifndef PARDD_FSCLUSTERS_H
 #define PARDD_FSCLUSTERS_H
@@ -27,8 +27,6 @@ struct clusters_file {
 
 struct clusters {
 	struct fs_io	*io;
-	const struct fs_extents *lost;
-	struct fs_names	*to;
 	uint64_t	 table[2];	/* bytes; second: the copy, or 0 */
 	uint64_t	 table_size;	/* bytes */
 	unsigned	 bits;		/* per entry: 12, 16, 32 */
@@ -39,19 +37,55 @@ struct clusters {
 	uint64_t	 cluster;	/* bytes */
 	uint64_t	 clusters;
 	uint64_t	 root, root_size;	/* bytes; 0: it is a chain */
-	struct clusters_file top;	/* the root, if it is a chain */
-	/* Parses a directory entry; false after the last. */
+	uint64_t	 top;		/* its first cluster, then */
+	/*
+	 * Parses a directory entry; false after the last.  An empty one that
+	 * begins comes after all directories.  NULL: what they list does not
+	 * matter.
+	 */
 	bool		 (*entry)(struct clusters *, const unsigned char *,
 			    bool begins);
 	void		*arg;		/* private to "entry" */
+	bool		 note;		/* directories as metadata */
+	/* Files with bytes of "lost" are added to "to"; NULL: none. */
+	const struct fs_extents *lost;
+	struct fs_names	*to;
 	struct walk	*walk;		/* state of the search */
 };
 
-/* Visit all files, and report those that are hit. */
+/*
+ * Prepare to follow chains.  Returns false if there are too many clusters, or
+ * no memory.  clusters_close frees what this has allocated, in either case.
+ */
+bool clusters_open(struct clusters *);
+void clusters_close(struct clusters *);
+
+/* Visit the root, and all directories that "entry" finds in each. */
 void clusters_search(struct clusters *);
 
 /* Called by "entry" for each file it finds in the directory. */
 void clusters_file(struct clusters *, const struct clusters_file *,
     const char *name);
+
+/*
+ * Find names, as fs_names_read does.  And: note directories as metadata, as far
+ * as that is wanted, and doubt a file system that calls free what a directory
+ * or file has, if only proof counts.  "wrong" is what is said if a structure is
+ * called free, "differ" if a file is.  What is free must have been noted in
+ * order.
+ */
+void clusters_names(struct clusters *, const struct fs_extents *lost,
+    struct fs_names *);
+void clusters_check(struct clusters *, const char *wrong, const char *differ);
+
+/* The place of a cluster, in bytes. */
+uint64_t clusters_place(const struct clusters *, uint64_t n);
+
+/* Whether it is a cluster that nobody has visited yet. */
+bool clusters_visit(struct clusters *, uint64_t n);
+
+/* Follow a chain by one cluster. */
+enum link { NEXT, END, WRONG, LOST } clusters_follow(struct clusters *,
+    uint64_t *cluster);
 
 #endif

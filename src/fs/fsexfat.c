@@ -95,24 +95,15 @@ exfat_set_entry(struct clusters *c, const unsigned char *p, bool begins)
 	return true;
 }
 
-/* Report the files that have a byte of "lost"; ->name is the caller's. */
-static void
-exfat_hits(const struct exfat *x, const struct fs_extents *lost,
-    struct fs_names *to)
-{
-	struct set s = { .all = 0 };
-	struct clusters c = { .io = x->io, .lost = lost, .to = to,
-		.table = { x->fat }, .table_size = x->fat_size, .bits = 32,
-		.mask = UINT32_MAX, .end = UINT32_MAX, .sector = x->sector,
-		.first = x->heap, .cluster = x->cluster,
-		.clusters = x->clusters,
-		.top = { .first = fs_le(x->boot + EXFAT_ROOT, 4),
-			.size = UINT64_MAX },
-		.entry = exfat_set_entry, .arg = &s };
-
-	clusters_search(&c);
-	to->more |= s.all > 0;
-}
+struct exfat {
+	struct clusters	 c;
+	unsigned char	 boot[EXFAT_BOOT];
+	uint64_t	 bitmap, bitmap_size;	/* cluster; bytes */
+	uint64_t	 upcase, upcase_size;	/* of the table of capitals */
+	uint64_t	 lost;		/* sectors of the bitmap */
+	unsigned char	*buf;		/* FS_PIECE */
+	struct set	 set;		/* of the next file in a directory */
+};
 
 enum {				/* offsets in the boot sector */
 	B_NAME = 3, B_LENGTH = 72, B_FAT = 80, B_FAT_SIZE = 84, B_HEAP = 88,
@@ -123,7 +114,7 @@ enum {				/* offsets in the boot sector */
 	DIRTY = 2, FAILED = 4,
 };
 
-enum { DEEP_MOST = 64 << 20, WAITING = 1 << 15, LABEL_MOST = 11 };
+enum { LABEL_MOST = 11 };
 
 /* ------------------------------------------------------------ geometry */
 
@@ -132,38 +123,42 @@ exfat_geometry(struct exfat *x)
 {
 	const unsigned char *b = x->boot;
 	uint64_t sectors = fs_le(b + B_LENGTH, 8);
+	struct clusters *c = &x->c;
 
 	if (memcmp(b + B_NAME, "EXFAT   ", 8) != 0 ||
 	    fs_le(b + 510, 2) != 0xaa55 || b[B_SECTOR] < 9 ||
 	    b[B_SECTOR] > 12 || b[B_CLUSTER] > 25 - b[B_SECTOR])
 		return false;
-	x->sector = UINT32_C(1) << b[B_SECTOR];
-	x->cluster = (uint64_t)x->sector << b[B_CLUSTER];
-	x->fat = fs_le(b + B_FAT, 4) * x->sector;
-	x->fat_size = fs_le(b + B_FAT_SIZE, 4) * x->sector;
-	x->heap = fs_le(b + B_HEAP, 4) * x->sector;
-	x->clusters = fs_le(b + B_CLUSTERS, 4);
-	return x->clusters > 0 && x->clusters <= 0xfffffff5 &&
-	    b[B_FATS] == 1 && x->fat > 0 && x->fat < x->heap &&
-	    x->fat_size <= x->heap - x->fat &&
-	    (x->clusters + 2) * 4 <= x->fat_size &&
-	    sectors <= INT64_MAX / x->sector &&
-	    x->heap + x->clusters * x->cluster <= sectors * x->sector;
+	c->sector = UINT32_C(1) << b[B_SECTOR];
+	c->cluster = (uint64_t)c->sector << b[B_CLUSTER];
+	c->table[0] = fs_le(b + B_FAT, 4) * c->sector;
+	c->table_size = fs_le(b + B_FAT_SIZE, 4) * c->sector;
+	c->bits = 32;
+	c->mask = c->end = UINT32_MAX;
+	c->first = fs_le(b + B_HEAP, 4) * c->sector;
+	c->clusters = fs_le(b + B_CLUSTERS, 4);
+	c->top = fs_le(b + EXFAT_ROOT, 4);
+	return c->clusters > 0 && c->clusters <= 0xfffffff5 &&
+	    b[B_FATS] == 1 && c->table[0] > 0 && c->table[0] < c->first &&
+	    c->table_size <= c->first - c->table[0] &&
+	    (c->clusters + 2) * 4 <= c->table_size &&
+	    sectors <= INT64_MAX / c->sector &&
+	    c->first + c->clusters * c->cluster <= sectors * c->sector;
 }
 
 /* The checksum: figure 1 of the specification. */
 static bool
 exfat_checksum_right(struct exfat *x)
 {
-	size_t n = (SECTORS - 1) * (size_t)x->sector, i;
+	size_t n = (SECTORS - 1) * (size_t)x->c.sector, i;
 	uint32_t sum = 0;
 
-	if (fs_get(x->io, 0, x->buf, n + x->sector) != 0)
+	if (fs_get(x->c.io, 0, x->buf, n + x->c.sector) != 0)
 		return false;
 	for (i = 0; i < n; i++)
 		if (i != B_FLAGS && i != B_FLAGS + 1 && i != B_PERCENT)
 			sum = (sum << 31 | sum >> 1) + x->buf[i];
-	for (i = 0; i < x->sector; i += 4)
+	for (i = 0; i < x->c.sector; i += 4)
 		if (fs_le(x->buf + n + i, 4) != sum)
 			return false;
 	return true;
@@ -172,7 +167,8 @@ exfat_checksum_right(struct exfat *x)
 static bool
 exfat_boot_sector(struct exfat *x, uint64_t at)
 {
-	return fs_get(x->io, at, x->boot, EXFAT_BOOT) == 0 && exfat_geometry(x);
+	return fs_get(x->c.io, at, x->boot, EXFAT_BOOT) == 0 &&
+	    exfat_geometry(x);
 }
 
 static bool
@@ -182,20 +178,23 @@ exfat_backup(struct exfat *x)
 
 	for (sector = 512; sector <= 4096; sector *= 2)
 		if (exfat_boot_sector(x, (uint64_t)SECTORS * sector) &&
-		    x->sector == sector)
+		    x->c.sector == sector)
 			return true;
 	return false;
 }
 
 /* Find the boot sector or, unless only proof counts, its backup. */
 static bool
-exfat_find_entry(struct exfat *x)
+exfat_open(void *state)
 {
-	if (fs_by_start(x->io) && exfat_boot_sector(x, 0))
+	struct exfat *x = state;
+
+	x->c.arg = &x->set;
+	if (fs_by_start(x->c.io) && exfat_boot_sector(x, 0))
 		return true;
-	if (!fs_by_copy(x->io) || !exfat_backup(x))
+	if (!fs_by_copy(x->c.io) || !exfat_backup(x))
 		return false;
-	fs_doubt(x->io, FS_DAMAGED, "its boot sector is lost");
+	fs_doubt(x->c.io, FS_DAMAGED, "its boot sector is lost");
 	return true;
 }
 
@@ -204,236 +203,150 @@ exfat_judge(struct exfat *x)
 {
 	uint64_t flags = fs_le(x->boot + B_FLAGS, 2);
 
-	x->io->map->end = fs_le(x->boot + B_LENGTH, 8) * x->sector;
-	if (x->heap + x->clusters * x->cluster > x->io->src->length)
-		fs_too_long(x->io);
-	if (fs_exact(x->io) && !exfat_checksum_right(x))
-		fs_doubt(x->io, FS_DAMAGED, "the checksum of its boot sectors "
-		    "is wrong");
+	x->c.io->map->end = fs_le(x->boot + B_LENGTH, 8) * x->c.sector;
+	if (x->c.first + x->c.clusters * x->c.cluster > x->c.io->src->length)
+		fs_too_long(x->c.io);
+	if (fs_exact(x->c.io) && !exfat_checksum_right(x))
+		fs_doubt(x->c.io, FS_DAMAGED, "the checksum of its boot "
+		    "sectors is wrong");
 	if ((flags & DIRTY) != 0)
-		fs_doubt(x->io, FS_DIRTY, "it is marked dirty: fsck.exfat");
+		fs_doubt(x->c.io, FS_DIRTY, "it is marked dirty: fsck.exfat");
 	if ((flags & FAILED) != 0)
-		fs_doubt(x->io, FS_DAMAGED, "it is marked as failing");
+		fs_doubt(x->c.io, FS_DAMAGED, "it is marked as failing");
 }
 
-/* --------------------------------------------------------------- chains */
-
-static uint64_t
-exfat_cluster_offset(const struct exfat *x, uint64_t cluster)
-{
-	return x->heap + (cluster - 2) * x->cluster;
-}
+/* ------------------------------------------------- the root directory */
 
 static bool
-exfat_visit(struct exfat *x, uint64_t c)
+exfat_root_entry(struct clusters *c, const unsigned char *p, bool begins)
 {
-	unsigned char bit = (unsigned char)(1 << (c % 8));
+	struct exfat *x = c->arg;
 
-	if (c < 2 || c >= x->clusters + 2 || (x->seen[c / 8] & bit) != 0)
-		return false;
-	x->seen[c / 8] |= bit;
-	return true;
-}
-
-/* The next cluster of a chain, or 0. */
-static uint64_t
-exfat_follow(struct exfat *x, uint64_t c)
-{
-	unsigned char p[4];
-
-	return fs_get(x->io, x->fat + c * 4, p, sizeof(p)) == 0 ? fs_le(p, 4) :
-	    0;
-}
-
-/* ---------------------------------------------------------- directories */
-
-static void
-one_entry(struct exfat *x, const unsigned char *p, bool root)
-{
-	uint64_t size = fs_le(p + E_SIZE, 8), n;
-
-	if (root && p[0] == E_BITMAP && (p[1] & 1) == 0) {
+	(void)begins;
+	if (p[0] == E_BITMAP && (p[1] & 1) == 0) {
 		x->bitmap = fs_le(p + E_FIRST, 4);
-		x->bitmap_size = size;
-	} else if (root && p[0] == E_UPCASE) {
+		x->bitmap_size = fs_le(p + E_SIZE, 8);
+	} else if (p[0] == E_UPCASE) {
 		x->upcase = fs_le(p + E_FIRST, 4);
-		x->upcase_size = size;
-	} else if (root && p[0] == E_LABEL && p[1] <= LABEL_MOST) {
-		fs_label_utf16(x->io, p + 2, p[1]);
-	} else if (p[0] == E_STREAM && x->file && x->n < WAITING &&
-	    fs_deep(x->io)) {
-		n = (size + x->cluster - 1) / x->cluster;
-		if ((p[E_FLAGS] & TOGETHER) == 0 || n > x->clusters)
-			n = 0;
-		x->waiting[x->n++] = (struct exfat_dir){
-			.first = (uint32_t)fs_le(p + E_FIRST, 4),
-			.clusters = (uint32_t)n };
+		x->upcase_size = fs_le(p + E_SIZE, 8);
+	} else if (p[0] == E_LABEL && p[1] <= LABEL_MOST) {
+		fs_label_utf16(c->io, p + 2, p[1]);
 	}
-	x->file = p[0] == E_FILE && (p[E_KIND] & DIRECTORY) != 0;
-}
-
-/* List a cluster of a directory; false after its last entry. */
-static bool
-exfat_list(struct exfat *x, uint64_t c, bool root)
-{
-	uint64_t off = exfat_cluster_offset(x, c), left = x->cluster, n, i;
-
-	fs_note_meta(x->io, off, left);
-	for (; left > 0; left -= n, off += n) {
-		n = left < FS_PIECE ? left : FS_PIECE;
-		if (fs_get(x->io, off, x->buf, (size_t)n) != 0)
-			continue;
-		for (i = 0; i < n; i += EXFAT_ENTRY) {
-			if (x->buf[i] == 0)
-				return false;
-			one_entry(x, x->buf + i, root);
-		}
-	}
-	return true;
-}
-
-static void
-exfat_directory(struct exfat *x, struct exfat_dir at, bool root)
-{
-	uint64_t c = at.first, n = at.clusters;
-
-	while (exfat_visit(x, c)) {
-		if (!exfat_list(x, c, root) && root && !fs_deep(x->io))
-			return;
-		if (at.clusters > 0 && --n == 0)
-			return;
-		c = at.clusters > 0 ? c + 1 : exfat_follow(x, c);
-	}
+	return p[0] != 0;
 }
 
 /* --------------------------------------------------------------- bitmap */
 
 /* Take a cluster of the bitmap, which begins at its byte "at". */
 static void
-exfat_take_bits(struct exfat *x, uint64_t c, uint64_t at)
+exfat_take_bits(struct exfat *x, uint64_t n, uint64_t at)
 {
-	uint64_t off = exfat_cluster_offset(x, c), left = x->bitmap_size - at,
-	    n, last;
+	const struct clusters *c = &x->c;
+	uint64_t off = clusters_place(c, n), left = x->bitmap_size - at, len,
+	    last;
 
-	fs_note_meta(x->io, off, x->cluster);
-	left = left < x->cluster ? left : x->cluster;
-	for (; left > 0; left -= n, off += n, at += n) {
-		n = left < FS_PIECE ? left : FS_PIECE;
-		x->lost += fs_get_units(x->io, off, x->buf, x->sector,
-		    (size_t)(n + x->sector - 1) / x->sector, 0xff);
-		last = n * 8 < x->clusters - at * 8 ? n * 8 :
-		    x->clusters - at * 8;
-		fs_note_bits(x->io, x->buf, 0, last,
-		    exfat_cluster_offset(x, at * 8 + 2), x->cluster);
+	fs_note_meta(c->io, off, c->cluster);
+	left = left < c->cluster ? left : c->cluster;
+	for (; left > 0; left -= len, off += len, at += len) {
+		len = left < FS_PIECE ? left : FS_PIECE;
+		x->lost += fs_get_units(c->io, off, x->buf, c->sector,
+		    (size_t)(len + c->sector - 1) / c->sector, 0xff);
+		last = len * 8 < c->clusters - at * 8 ? len * 8 :
+		    c->clusters - at * 8;
+		fs_note_bits(c->io, x->buf, 0, last,
+		    clusters_place(c, at * 8 + 2), c->cluster);
 	}
 }
 
 static void
 exfat_bitmap(struct exfat *x)
 {
-	uint64_t need = (x->clusters + 7) / 8, at, c = x->bitmap;
+	struct clusters *c = &x->c;
+	uint64_t need = (c->clusters + 7) / 8, at, n = x->bitmap;
 
 	if (x->bitmap_size < need) {
-		fs_doubt(x->io, FS_DAMAGED, "its bitmap is not found");
+		fs_doubt(c->io, FS_DAMAGED, "its bitmap is not found");
 		return;
 	}
 	x->bitmap_size = need;
-	for (at = 0; at < need && exfat_visit(x, c); at += x->cluster) {
-		exfat_take_bits(x, c, at);
-		if (at + x->cluster < need)
-			c = exfat_follow(x, c);
+	for (at = 0; at < need && clusters_visit(c, n); at += c->cluster) {
+		exfat_take_bits(x, n, at);
+		if (at + c->cluster < need)
+			clusters_follow(c, &n);
 	}
 	if (at < need || x->lost > 0)
-		fs_hurt(x->io, "a part of its bitmap cannot be read");
+		fs_hurt(c->io, "a part of its bitmap cannot be read");
 }
 
 static void
-note_upcase(struct exfat *x)
+exfat_upcase(struct exfat *x)
 {
-	uint64_t left = x->upcase_size, c = x->upcase;
+	struct clusters *c = &x->c;
+	uint64_t left = x->upcase_size, n = x->upcase;
 
-	for (; left > 0 && exfat_visit(x, c); c = exfat_follow(x, c)) {
-		fs_note_meta(x->io, exfat_cluster_offset(x, c), x->cluster);
-		left -= left < x->cluster ? left : x->cluster;
+	for (; left > 0 && clusters_visit(c, n); clusters_follow(c, &n)) {
+		fs_note_meta(c->io, clusters_place(c, n), c->cluster);
+		left -= left < c->cluster ? left : c->cluster;
 	}
 }
 
-/* Not all writers mark it as dirty; nothing that a file has is free. */
 static void
-exfat_check_dirs(struct exfat *x)
+exfat_root(struct exfat *x)
 {
-	struct fs_names has;
+	struct clusters *c = &x->c;
+	struct fs_names none = { .n = 0 };
 
-	if (!fs_names_open(x->io, &has))
-		return;
-	x->io->failed = false;
-	exfat_hits(x, &x->io->map->free, &has);
-	fs_doubt_files(x->io, has.n, has.more,
-	    "its bitmap and its directories differ: fsck.exfat");
-	fs_names_free(&has);
-}
-
-static void
-exfat_walk(struct exfat *x)
-{
-	struct exfat_dir root = { .first = (uint32_t)fs_le(x->boot +
-		EXFAT_ROOT, 4) };
-
-	fs_note_meta(x->io, 0, x->heap);
-	exfat_directory(x, root, true);
+	fs_note_meta(c->io, 0, c->first);
+	c->entry = exfat_root_entry;
+	c->arg = x;
+	c->to = &none;
+	c->note = true;
+	clusters_search(c);
 	exfat_bitmap(x);
-	note_upcase(x);
-	while (x->n > 0)
-		exfat_directory(x, x->waiting[--x->n], false);
-	if (fs_contradicts(x->io))
-		fs_doubt(x->io, FS_DAMAGED, "its bitmap calls itself free");
-	if (fs_exact(x->io) && !x->io->whole)
-		exfat_check_dirs(x);
+	exfat_upcase(x);
+	c->entry = exfat_set_entry;
+	c->arg = &x->set;
 }
 
 static void
-exfat_read(struct exfat *x)
+exfat_read(void *state)
 {
-	x->buf = fs_alloc(x->io, FS_PIECE);
-	x->waiting = fs_alloc(x->io, WAITING * sizeof(*x->waiting));
-	if (x->io->no_memory)
+	struct exfat *x = state;
+	struct fs_io *io = x->c.io;
+
+	x->buf = fs_alloc(io, FS_PIECE);
+	if (x->buf == NULL)
 		return;
 	exfat_judge(x);
-	if (fs_exact(x->io) && x->io->whole)
+	if (fs_exact(io) && io->whole)
 		return;
-	if (x->clusters > DEEP_MOST) {
-		fs_doubt(x->io, FS_UNKNOWN, "it has too many clusters");
-		return;
-	}
-	x->seen = fs_alloc(x->io, (size_t)(x->clusters + 2) / 8 + 1);
-	if (x->seen != NULL)
-		exfat_walk(x);
+	if (clusters_open(&x->c))
+		exfat_root(x);
+	else if (!io->no_memory)
+		fs_doubt(io, FS_UNKNOWN, "it has too many clusters");
+	clusters_close(&x->c);
+	/* not all writers mark it as dirty; nothing that a file has is free */
+	clusters_check(&x->c, "its bitmap calls itself free",
+	    "its bitmap and its directories differ: fsck.exfat");
 }
 
-bool
-fs_read_exfat(struct fs_io *io)
+static void
+exfat_names(void *state, const struct fs_extents *lost, struct fs_names *to)
 {
-	struct exfat x = { .io = io };
+	struct exfat *x = state;
 
-	if (!exfat_find_entry(&x))
-		return false;
-	memcpy(io->map->type, "exfat", sizeof("exfat"));
-	exfat_read(&x);
-	free(x.buf);
-	free(x.waiting);
-	free(x.seen);
-	return true;
+	x->c.entry = exfat_set_entry;
+	clusters_names(&x->c, lost, to);
+	to->more |= x->set.all > 0;
 }
 
-bool
-fs_names_exfat(struct fs_io *io, const struct fs_extents *lost,
-    struct fs_names *to)
+static void
+exfat_close(void *state)
 {
-	struct exfat x = { .io = io };
+	struct exfat *x = state;
 
-	if (!exfat_find_entry(&x))
-		return false;
-	io->failed = false;		/* the backup was good */
-	exfat_hits(&x, lost, to);
-	return true;
+	free(x->buf);
 }
+
+const struct fs_kind fs_exfat = { { "exfat" }, sizeof(struct exfat), exfat_open,
+	exfat_read, exfat_names, exfat_close };

@@ -811,11 +811,18 @@ ext_sum_up(struct ext *e)
 		    "disagree: e2fsck");
 }
 
-static void
-ext_read(struct ext *e)
+void
+ext_read(void *state)
 {
+	struct ext *e = state;
 	struct fs_io *io = e->io;
 
+	if ((e->incompat & IN_JOURNAL) != 0) {
+		fs_doubt(io, FS_UNKNOWN, "it is the journal of "
+		    "another file system");
+		return;
+	}
+	fs_label(io, e->super + S_LABEL, 16);
 	ext_judge(e);
 	io->map->end = e->blocks * e->block;
 	if (!io->whole && read_descs(e, 0))
@@ -827,8 +834,9 @@ ext_read(struct ext *e)
 }
 
 bool
-ext_open(struct ext *e)
+ext_open(void *state)
 {
+	struct ext *e = state;
 	struct fs_io *io = e->io;
 
 	if (!fs_by_start(io) || !ext_superblock(e, SUPER_AT)) {
@@ -845,26 +853,11 @@ ext_open(struct ext *e)
 }
 
 void
-ext_close(struct ext *e)
+ext_close(void *state)
 {
+	struct ext *e = state;
+
 	free(e->descs);
 	free(e->bits);
 	free(e->nodes);
-}
-
-bool
-fs_read_ext(struct fs_io *io)
-{
-	struct ext e = { .io = io };
-	bool found = ext_open(&e);
-
-	if (found && (e.incompat & IN_JOURNAL) != 0) {
-		fs_doubt(io, FS_UNKNOWN, "it is the journal of "
-		    "another file system");
-	} else if (found) {
-		fs_label(io, e.super + S_LABEL, 16);
-		ext_read(&e);
-	}
-	ext_close(&e);
-	return found;
 }

@@ -66,13 +66,10 @@ struct ext_group {
 	bool		 sound;		/* the descriptor is valid */
 };
 
-/*
- * Find the superblock or, unless only proof counts, a backup, and allocate the
- * buffers, which ext_close frees in either case.  Returns false if there is
- * none, or without memory.
- */
-bool ext_open(struct ext *);
-void ext_close(struct ext *);
+/* As in struct fs_kind; "state" is a struct ext. */
+bool ext_open(void *state);
+void ext_read(void *state);
+void ext_close(void *state);
 
 /* Read the descriptor of a group; false if that is not possible. */
 bool ext_group(struct ext *, uint32_t number, struct ext_group *);

@@ -252,7 +252,6 @@ ext_search(struct search *s)
 	s->block = fs_alloc(e->io, e->block);
 	if (!fs_hits_open(&s->hits))
 		return;
-	e->io->failed = false;		/* the backup was good */
 	ext_each_inode(s, false, ext_look_at_inode);
 	if (s->hits.n > 0)
 		ext_each_inode(s, true, ext_name_all);
@@ -260,20 +259,18 @@ ext_search(struct search *s)
 	    ext_climb, s);
 }
 
-bool
-fs_names_ext(struct fs_io *io, const struct fs_extents *lost,
-    struct fs_names *to)
+static void
+ext_names(void *state, const struct fs_extents *lost, struct fs_names *to)
 {
-	struct ext e = { .io = io };
-	struct search s = { .e = &e, .hits = { .io = io, .lost = lost,
+	struct ext *e = state;
+	struct search s = { .e = e, .hits = { .io = e->io, .lost = lost,
 		.to = to } };
-	bool found = ext_open(&e);
 
-	if (found)
-		ext_search(&s);
+	ext_search(&s);
 	fs_hits_close(&s.hits);
 	free(s.directories);
 	free(s.block);
-	ext_close(&e);
-	return found;
 }
+
+const struct fs_kind fs_ext = { { "ext2", "ext3", "ext4" }, sizeof(struct ext),
+	ext_open, ext_read, ext_names, ext_close };

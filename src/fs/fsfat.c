@@ -145,26 +145,14 @@ fat_dir_entry(struct clusters *c, const unsigned char *p, bool begins)
 	return true;
 }
 
-/* Report the files that have a byte of "lost"; ->name is the caller's. */
-static void
-fat_hits(const struct fat *f, const struct fs_extents *lost,
-    struct fs_names *to)
-{
-	struct long_name l = { .units = 0 };
-	uint64_t mask = f->bits == 32 ? 0x0fffffff :
-	    (UINT64_C(1) << f->bits) - 1;
-	struct clusters c = { .io = f->io, .lost = lost, .to = to,
-		.table_size = f->fat_size, .bits = f->bits, .mask = mask,
-		.end = mask - 7, .sector = f->sector, .first = f->first,
-		.cluster = f->cluster, .clusters = f->clusters,
-		.root = f->root, .root_size = f->root_size,
-		.top = { .first = f->first_root, .size = UINT64_MAX },
-		.entry = fat_dir_entry, .arg = &l };
-
-	c.table[0] = f->fat;
-	c.table[1] = f->fats == 2 ? f->fat + f->fat_size : 0;
-	clusters_search(&c);
-}
+struct fat {
+	struct clusters	 c;
+	unsigned char	 boot[FAT_BOOT];
+	uint64_t	 lost;		/* sectors of a table */
+	bool		 differ;	/* the tables differ */
+	unsigned char	*one, *two;	/* FS_PIECE */
+	struct long_name long_name;	/* of the next file in a directory */
+};
 
 enum {				/* offsets and values in the boot sector */
 	B_SECTOR = 11, B_CLUSTER = 13, B_RESERVED = 14, B_FATS = 16,
@@ -177,8 +165,6 @@ enum {				/* offsets and values in the boot sector */
 	IN_USE = 3,		/* B_STATE: dirty, or errors */
 	BACKUP = 6,		/* FAT32: sector of the backup */
 };
-
-enum { DEEP_MOST = 64 << 20, WAITING = 1 << 16 };
 
 /* ------------------------------------------------------------ geometry */
 
@@ -195,43 +181,46 @@ static bool
 fat_geometry(struct fat *f)
 {
 	const unsigned char *b = f->boot;
-	uint64_t per = b[B_CLUSTER], sectors, most;
+	uint64_t per = b[B_CLUSTER], fats = b[B_FATS], sectors, size;
+	struct clusters *c = &f->c;
 
-	f->sector = (uint32_t)fs_le(b + B_SECTOR, 2);
-	f->fats = b[B_FATS];
-	if (!fs_power_of_two(f->sector) || f->sector < 512 ||
-	    f->sector > 4096 || !fs_power_of_two(per) || f->fats < 1 ||
-	    f->fats > 2 || fs_le(b + B_RESERVED, 2) == 0 ||
+	c->sector = (uint32_t)fs_le(b + B_SECTOR, 2);
+	if (!fs_power_of_two(c->sector) || c->sector < 512 ||
+	    c->sector > 4096 || !fs_power_of_two(per) || fats < 1 ||
+	    fats > 2 || fs_le(b + B_RESERVED, 2) == 0 ||
 	    b[B_MEDIA] < 0xf0 || fs_le(b + 510, 2) != 0xaa55)
 		return false;
-	f->cluster = per * f->sector;
-	f->fat = fs_le(b + B_RESERVED, 2) * f->sector;
-	f->fat_size = fat_either_field(b, B_FAT, 2, B_FAT_BIG) * f->sector;
-	f->root = f->fat + f->fats * f->fat_size;
-	f->root_size = (fs_le(b + B_ROOT, 2) * FAT_ENTRY + f->sector - 1) /
-	    f->sector * f->sector;
-	f->first = f->root + f->root_size;
+	c->cluster = per * c->sector;
+	size = c->table_size = fat_either_field(b, B_FAT, 2, B_FAT_BIG) *
+	    c->sector;
+	c->table[0] = fs_le(b + B_RESERVED, 2) * c->sector;
+	c->table[1] = fats == 2 ? c->table[0] + size : 0;
+	c->root = c->table[0] + fats * size;
+	c->root_size = (fs_le(b + B_ROOT, 2) * FAT_ENTRY + c->sector - 1) /
+	    c->sector * c->sector;
+	c->first = c->root + c->root_size;
 	sectors = fat_either_field(b, B_SECTORS, 2, B_SECTORS_BIG);
-	if (f->fat_size == 0 || f->first >= sectors * f->sector)
+	if (size == 0 || c->first >= sectors * c->sector)
 		return false;
-	f->clusters = (sectors * f->sector - f->first) / f->cluster;
-	f->bits = fs_le(b + B_FAT, 2) == 0 ? 32 : f->clusters < 4085 ? 12 : 16;
-	most = f->fat_size * 8 / f->bits;
-	if (f->bits == 32 && f->fats == 2 && (b[B_MIRROR] & ALONE) != 0) {
-		f->fats = 1;
-		f->fat += (b[B_MIRROR] & 1) * f->fat_size;
+	c->clusters = (sectors * c->sector - c->first) / c->cluster;
+	c->bits = fs_le(b + B_FAT, 2) == 0 ? 32 : c->clusters < 4085 ? 12 : 16;
+	c->mask = c->bits == 32 ? 0x0fffffff : (UINT64_C(1) << c->bits) - 1;
+	c->end = c->mask - 7;
+	if (c->bits == 32 && fats == 2 && (b[B_MIRROR] & ALONE) != 0) {
+		c->table[0] = c->table[b[B_MIRROR] & 1];
+		c->table[1] = 0;
 	}
-	f->first_root = f->bits == 32 ? (uint32_t)fs_le(b + B_ROOT_BIG, 4) : 0;
-	return f->clusters > 0 && f->clusters + 2 <= most &&
-	    f->clusters < (f->bits == 32 ? 0x0ffffff5 : 65525) &&
-	    (f->bits != 32 || (fs_le(b + B_VERSION, 2) == 0 &&
-	    f->root_size == 0));
+	c->top = c->bits == 32 ? fs_le(b + B_ROOT_BIG, 4) : 0;
+	return c->clusters > 0 && c->clusters + 2 <= size * 8 / c->bits &&
+	    c->clusters < (c->bits == 32 ? 0x0ffffff5 : 65525) &&
+	    (c->bits != 32 || (fs_le(b + B_VERSION, 2) == 0 &&
+	    c->root_size == 0));
 }
 
 static bool
 fat_boot_sector(struct fat *f, uint64_t at)
 {
-	return fs_get(f->io, at, f->boot, FAT_BOOT) == 0 && fat_geometry(f);
+	return fs_get(f->c.io, at, f->boot, FAT_BOOT) == 0 && fat_geometry(f);
 }
 
 static bool
@@ -241,27 +230,25 @@ fat_backup(struct fat *f)
 
 	for (sector = 512; sector <= 4096; sector *= 2)
 		if (fat_boot_sector(f, (uint64_t)BACKUP * sector) &&
-		    f->bits == 32 && f->sector == sector)
+		    f->c.bits == 32 && f->c.sector == sector)
 			return true;
 	return false;
 }
 
 /* Find the boot sector or, unless only proof counts, its backup. */
 static bool
-fat_find(struct fat *f)
+fat_find(void *state)
 {
-	if (fs_by_start(f->io) && fat_boot_sector(f, 0))
-		return true;
-	if (!fs_by_copy(f->io) || !fat_backup(f))
-		return false;
-	fs_doubt(f->io, FS_DAMAGED, "its boot sector is lost");
-	return true;
-}
+	struct fat *f = state;
 
-static uint64_t
-fat_cluster_offset(const struct fat *f, uint64_t cluster)
-{
-	return f->first + (cluster - 2) * f->cluster;
+	f->c.entry = fat_dir_entry;
+	f->c.arg = &f->long_name;
+	if (fs_by_start(f->c.io) && fat_boot_sector(f, 0))
+		return true;
+	if (!fs_by_copy(f->c.io) || !fat_backup(f))
+		return false;
+	fs_doubt(f->c.io, FS_DAMAGED, "its boot sector is lost");
+	return true;
 }
 
 /* --------------------------------------------------------------- tables */
@@ -269,9 +256,9 @@ fat_cluster_offset(const struct fat *f, uint64_t cluster)
 static uint64_t
 fat_entry(const struct fat *f, const unsigned char *table, uint64_t i)
 {
-	if (f->bits == 32)
+	if (f->c.bits == 32)
 		return fs_le(table + i * 4, 4) & 0x0fffffff;
-	if (f->bits == 16)
+	if (f->c.bits == 16)
 		return fs_le(table + i * 2, 2);
 	return fs_le(table + i * 3 / 2, 2) >> (i & 1 ? 4 : 0) & 0xfff;
 }
@@ -279,32 +266,32 @@ fat_entry(const struct fat *f, const unsigned char *table, uint64_t i)
 static void
 fat_judge(struct fat *f)
 {
-	int at = f->bits == 32 ? B_STATE_BIG : B_STATE;
+	int at = f->c.bits == 32 ? B_STATE_BIG : B_STATE;
 	unsigned char head[8];
 	uint64_t good;
 
-	f->io->map->end = fat_either_field(f->boot, B_SECTORS, 2,
-	    B_SECTORS_BIG) * f->sector;
-	if (f->first + f->clusters * f->cluster > f->io->src->length)
-		fs_too_long(f->io);
-	if (fs_get(f->io, f->fat, head, sizeof(head)) != 0 ||
+	f->c.io->map->end = fat_either_field(f->boot, B_SECTORS, 2,
+	    B_SECTORS_BIG) * f->c.sector;
+	if (f->c.first + f->c.clusters * f->c.cluster > f->c.io->src->length)
+		fs_too_long(f->c.io);
+	if (fs_get(f->c.io, f->c.table[0], head, sizeof(head)) != 0 ||
 	    (fat_entry(f, head, 0) & 0xff) != f->boot[B_MEDIA]) {
-		fs_doubt(f->io, FS_DAMAGED, "the beginning of its FAT is "
+		fs_doubt(f->c.io, FS_DAMAGED, "the beginning of its FAT is "
 		    "wrong");
 		return;
 	}
-	good = f->bits == 32 ? 3 << 26 : f->bits == 16 ? 3 << 14 : 0;
+	good = f->c.bits == 32 ? 3 << 26 : f->c.bits == 16 ? 3 << 14 : 0;
 	if ((f->boot[at] & IN_USE) != 0 || (fat_entry(f, head, 1) & good) !=
 	    good)
-		fs_doubt(f->io, FS_DIRTY, "it is marked dirty: fsck.fat");
+		fs_doubt(f->c.io, FS_DIRTY, "it is marked dirty: fsck.fat");
 }
 
 /* Read a piece of a table; false if any of it cannot be read. */
 static bool
 get_piece(struct fat *f, unsigned char *to, uint64_t at, size_t len)
 {
-	size_t lost = fs_get_units(f->io, at, to, f->sector, len / f->sector,
-	    0xff);
+	size_t lost = fs_get_units(f->c.io, at, to, f->c.sector,
+	    len / f->c.sector, 0xff);
 
 	f->lost += lost;
 	return lost == 0;
@@ -319,12 +306,12 @@ fat_load(struct fat *f, uint64_t at, size_t len)
 {
 	size_t i;
 
-	if (get_piece(f, f->one, f->fat + at, len) && !fs_exact(f->io))
+	if (get_piece(f, f->one, f->c.table[0] + at, len) && !fs_exact(f->c.io))
 		return;
-	if (f->fats < 2)
+	if (f->c.table[1] == 0)
 		return;
-	get_piece(f, f->two, f->fat + f->fat_size + at, len);
-	if (!fs_exact(f->io)) {
+	get_piece(f, f->two, f->c.table[1] + at, len);
+	if (!fs_exact(f->c.io)) {
 		memcpy(f->one, f->two, len);
 		return;
 	}
@@ -345,7 +332,8 @@ fat_take_table(struct fat *f, uint64_t begin, uint64_t from, uint64_t to)
 		for (run = 0; i + run < to &&
 		    fat_entry(f, f->one, i + run - begin) == 0; run++)
 			;
-		fs_note_free(f->io, fat_cluster_offset(f, i), run * f->cluster);
+		fs_note_free(f->c.io, clusters_place(&f->c, i),
+		    run * f->c.cluster);
 		run += run == 0;
 	}
 }
@@ -353,119 +341,24 @@ fat_take_table(struct fat *f, uint64_t begin, uint64_t from, uint64_t to)
 static void
 fat_table(struct fat *f)
 {
-	uint64_t last = f->clusters + 2, at, begin, end;
-	uint64_t need = (last * f->bits + 7) / 8;
+	uint64_t last = f->c.clusters + 2, at, begin, end;
+	uint64_t need = (last * f->c.bits + 7) / 8;
 	size_t len;
 
-	need = (need + f->sector - 1) / f->sector * f->sector;
+	need = (need + f->c.sector - 1) / f->c.sector * f->c.sector;
 	for (at = 0; at < need; at += len) {
 		len = need - at < FS_PIECE ? (size_t)(need - at) : FS_PIECE;
 		fat_load(f, at, len);
-		begin = at * 8 / f->bits;
-		end = (at + len) * 8 / f->bits;
+		begin = at * 8 / f->c.bits;
+		end = (at + len) * 8 / f->c.bits;
 		fat_take_table(f, begin, begin < 2 ? 2 : begin, end < last ?
 		    end : last);
 	}
 	if (f->differ)
-		fs_hurt(f->io, "its two FATs differ: what either calls used is "
-		    "copied");
+		fs_hurt(f->c.io, "its two FATs differ: what either calls "
+		    "used is copied");
 	else if (f->lost > 0)
-		fs_hurt(f->io, "a part of its FAT cannot be read");
-}
-
-/* ---------------------------------------------------------- directories */
-
-struct directories {		/* a walk that visits each cluster once */
-	struct fat	*f;
-	unsigned char	*seen;		/* a bit per cluster */
-	uint32_t	*waiting;	/* first clusters */
-	size_t		 n;
-};
-
-static bool
-fat_visit(struct directories *w, uint64_t c)
-{
-	unsigned char bit = (unsigned char)(1 << (c % 8));
-
-	if (c < 2 || c >= w->f->clusters + 2 || (w->seen[c / 8] & bit) != 0)
-		return false;
-	w->seen[c / 8] |= bit;
-	return true;
-}
-
-/* List part of a directory, "len" bytes. */
-static void
-fat_list(struct directories *w, const unsigned char *p, uint64_t len)
-{
-	uint64_t i, c;
-
-	for (i = 0; i + FAT_ENTRY <= len && p[i] != 0; i += FAT_ENTRY) {
-		c = fs_le(p + i + E_LOW, 2);
-		if (w->f->bits == 32)
-			c |= fs_le(p + i + E_HIGH, 2) << 16;
-		if (p[i] != FAT_DELETED && !fat_dots(p + i) && (p[i + E_KIND] &
-		    (FAT_DIR | FAT_VOLUME)) == FAT_DIR && w->n < WAITING)
-			w->waiting[w->n++] = (uint32_t)c;
-	}
-}
-
-/* Note a range of a directory, and queue the directories that it lists. */
-static void
-fat_walk_range(struct directories *w, uint64_t off, uint64_t len)
-{
-	struct fat *f = w->f;
-	uint64_t n;
-
-	fs_note_meta(f->io, off, len);
-	for (; fs_deep(f->io) && len > 0; off += n, len -= n) {
-		n = len < FS_PIECE ? len : FS_PIECE;
-		if (fs_get(f->io, off, f->one, (size_t)n) == 0)
-			fat_list(w, f->one, n);
-	}
-}
-
-static uint64_t
-fat_follow(struct fat *f, uint64_t c)
-{
-	unsigned char p[4] = { 0 };
-	uint64_t at = c * f->bits / 8;
-
-	if (fs_get(f->io, f->fat + at, p, f->bits == 32 ? 4 : 2) != 0)
-		return 0;
-	if (f->bits == 12)
-		return fs_le(p, 2) >> (c & 1 ? 4 : 0) & 0xfff;
-	return fat_entry(f, p, 0);
-}
-
-static void
-fat_walk(struct directories *w)
-{
-	struct fat *f = w->f;
-	uint64_t c;
-
-	if (f->bits == 32)
-		w->waiting[w->n++] = f->first_root;
-	else
-		fat_walk_range(w, f->root, f->root_size);
-	while (w->n > 0)
-		for (c = w->waiting[--w->n]; fat_visit(w, c); c =
-		    fat_follow(f, c))
-			fat_walk_range(w, fat_cluster_offset(f, c), f->cluster);
-}
-
-static void
-fat_directories(struct fat *f)
-{
-	struct directories w = { .f = f };
-
-	if (f->clusters > DEEP_MOST)
-		return;
-	w.seen = fs_alloc(f->io, (size_t)(f->clusters + 2) / 8 + 1);
-	w.waiting = fs_alloc(f->io, WAITING * sizeof(*w.waiting));
-	if (w.seen != NULL && w.waiting != NULL)
-		fat_walk(&w);
-	free(w.seen);
-	free(w.waiting);
+		fs_hurt(f->c.io, "a part of its FAT cannot be read");
 }
 
 static void
@@ -474,75 +367,54 @@ fat_label(struct fat *f)
 	unsigned char text[LABEL + 1] = { 0 };
 	size_t n = LABEL;
 
-	memcpy(text, f->boot + (f->bits == 32 ? B_LABEL_BIG : B_LABEL), LABEL);
+	memcpy(text, f->boot + (f->c.bits == 32 ? B_LABEL_BIG : B_LABEL),
+	    LABEL);
 	while (n > 0 && text[n - 1] == ' ')
 		text[--n] = 0;
 	if (strcmp((const char *)text, "NO NAME") != 0)
-		fs_label(f->io, text, n);
-}
-
-/*
- * Many writers of FAT never mark it as dirty (mtools, cameras), and FAT12 has
- * no mark.  So nothing that a file has may be free.
- */
-static void
-fat_check_dirs(struct fat *f)
-{
-	struct fs_names has;
-
-	if (!fs_names_open(f->io, &has))
-		return;
-	f->io->failed = false;
-	fat_hits(f, &f->io->map->free, &has);
-	fs_doubt_files(f->io, has.n, has.more,
-	    "its FAT and its directories differ: fsck.fat");
-	fs_names_free(&has);
+		fs_label(f->c.io, text, n);
 }
 
 static void
-fat_read(struct fat *f)
+fat_read(void *state)
 {
-	f->one = fs_alloc(f->io, FS_PIECE);
-	f->two = fs_alloc(f->io, FS_PIECE);
-	if (f->one == NULL || f->two == NULL)
+	struct fat *f = state;
+	struct fs_io *io = f->c.io;
+
+	f->one = fs_alloc(io, FS_PIECE);
+	f->two = fs_alloc(io, FS_PIECE);
+	if (io->no_memory)
 		return;
 	fat_label(f);
 	fat_judge(f);
-	if (fs_exact(f->io) && f->io->whole)
+	if (fs_exact(io) && io->whole)
 		return;
-	fs_note_meta(f->io, 0, f->first);
+	fs_note_meta(io, 0, f->c.first);
 	fat_table(f);
-	if ((f->io->how & (FS_META | FS_DEEP)) != 0)
-		fat_directories(f);
-	if (fs_contradicts(f->io))
-		fs_doubt(f->io, FS_DAMAGED, "its FAT calls a directory free");
-	if (fs_exact(f->io) && !f->io->whole)
-		fat_check_dirs(f);
+	/*
+	 * Many writers of FAT never mark it as dirty (mtools, cameras), and
+	 * FAT12 has no mark.  So nothing that a file has may be free.
+	 */
+	clusters_check(&f->c, "its FAT calls a directory free",
+	    "its FAT and its directories differ: fsck.fat");
 }
 
-bool
-fs_read_fat(struct fs_io *io)
+static void
+fat_names(void *state, const struct fs_extents *lost, struct fs_names *to)
 {
-	struct fat f = { .io = io };
+	struct fat *f = state;
 
-	if (!fat_find(&f))
-		return false;
-	memcpy(io->map->type, "vfat", sizeof("vfat"));
-	fat_read(&f);
-	free(f.one);
-	free(f.two);
-	return true;
+	clusters_names(&f->c, lost, to);
 }
 
-bool
-fs_names_fat(struct fs_io *io, const struct fs_extents *lost,
-    struct fs_names *to)
+static void
+fat_close(void *state)
 {
-	struct fat f = { .io = io };
+	struct fat *f = state;
 
-	if (!fat_find(&f))
-		return false;
-	io->failed = false;		/* the backup was good */
-	fat_hits(&f, lost, to);
-	return true;
+	free(f->one);
+	free(f->two);
 }
+
+const struct fs_kind fs_fat = { { "vfat" }, sizeof(struct fat), fat_find,
+	fat_read, fat_names, fat_close };

@@ -38,33 +38,46 @@ luks_uuid(const unsigned char *from, char *to)
 	return n == FS_UUID && from[i] == '\0';
 }
 
-bool
-fs_read_luks(struct fs_io *io)
-{
-	struct fs_map *m = io->map;
-	unsigned char b[HEAD];
-	uint64_t version, payload, length = io->src->length;
+struct luks {
+	struct fs_io	*io;
+	unsigned char	 b[HEAD];
+};
 
-	if (!fs_by_start(io) || fs_get(io, 0, b, SECTOR) != 0 ||
-	    memcmp(b, "LUKS\xba\xbe", H_VERSION) != 0 ||
-	    fs_get(io, 0, b, HEAD) != 0)
-		return false;
-	memcpy(m->type, "crypto_LUKS", sizeof("crypto_LUKS"));
-	fs_doubt(io, FS_UNKNOWN, "it is encrypted, and stays so");
-	version = fs_be(b + H_VERSION, 2);
+static bool
+luks_open(void *state)
+{
+	struct luks *l = state;
+
+	return fs_by_start(l->io) && fs_get(l->io, 0, l->b, SECTOR) == 0 &&
+	    memcmp(l->b, "LUKS\xba\xbe", H_VERSION) == 0 &&
+	    fs_get(l->io, 0, l->b, HEAD) == 0;
+}
+
+static void
+luks_read(void *state)
+{
+	struct luks *l = state;
+	struct fs_map *m = l->io->map;
+	const unsigned char *b = l->b;
+	uint64_t version = fs_be(b + H_VERSION, 2), payload;
+	uint64_t length = l->io->src->length;
+
+	fs_doubt(l->io, FS_UNKNOWN, "it is encrypted, and stays so");
 	payload = version == 1 ? fs_be(b + H_PAYLOAD, 4) * SECTOR :
 	    fs_be(b + H_SIZE, 8);
 	if (version < 1 || version > 2 || payload > length / 2)
-		return true;
+		return;
 	if (version == 2) {
-		fs_label(io, b + H_LABEL, LABEL);
+		fs_label(l->io, b + H_LABEL, LABEL);
 		payload *= 2;
 	}
-	fs_note_meta(io, 0, version == 2 && payload < KEYS && KEYS < length ?
+	fs_note_meta(l->io, 0, version == 2 && payload < KEYS && KEYS < length ?
 	    KEYS : payload);
 	m->stamp = fs_crc32(0, b, HEAD);
 	m->payload = payload > HEAD ? payload : HEAD;
 	if (!luks_uuid(b + H_UUID, m->container))
 		m->container[0] = '\0';
-	return true;
 }
+
+const struct fs_kind fs_luks = { { "crypto_LUKS" }, sizeof(struct luks),
+	luks_open, luks_read, NULL, NULL };

@@ -731,7 +731,7 @@ lvm_shared(const struct lvm *v)
 }
 
 static void
-lvm_read(struct lvm *v)
+lvm_read_group(struct lvm *v)
 {
 	struct fs_map *m = v->io->map;
 
@@ -755,19 +755,33 @@ lvm_read(struct lvm *v)
 		fs_doubt(v->io, FS_DAMAGED, "two volumes have one extent");
 }
 
-bool
-fs_read_lvm(struct fs_io *io)
+static bool
+lvm_open(void *state)
 {
-	struct lvm v = { .io = io };
+	struct lvm *v = state;
 
-	if (!fs_by_start(io) || !lvm_label(&v))
-		return false;
-	memcpy(io->map->type, "LVM2_member", sizeof("LVM2_member"));
-	fs_note_meta(io, 0, (uint64_t)LABELS * SECTOR);
-	if (!io->whole)
-		lvm_read(&v);
-	free(v.text);
-	free(v.node);
-	free(v.run);
-	return true;
+	return fs_by_start(v->io) && lvm_label(v);
 }
+
+static void
+lvm_read(void *state)
+{
+	struct lvm *v = state;
+
+	fs_note_meta(v->io, 0, (uint64_t)LABELS * SECTOR);
+	if (!v->io->whole)
+		lvm_read_group(v);
+}
+
+static void
+lvm_close(void *state)
+{
+	struct lvm *v = state;
+
+	free(v->text);
+	free(v->node);
+	free(v->run);
+}
+
+const struct fs_kind fs_lvm = { { "LVM2_member" }, sizeof(struct lvm), lvm_open,
+	lvm_read, NULL, lvm_close };

@@ -5,6 +5,7 @@
 #include "fs/fsmap.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,82 +62,95 @@ swap_pages(const unsigned char *head, uint64_t size, uint64_t length)
 	return version == 1 && last < length / size ? last : 0;
 }
 
-static void
-swap_take(struct fs_io *io, const unsigned char *head,
-    const unsigned char *magic, uint64_t size)
-{
-	uint64_t n = swap_pages(head, size, io->src->length);
-
-	memcpy(io->map->type, "swap", sizeof("swap"));
-	fs_note_meta(io, 0, size);
-	if (swap_hibernated(magic)) {
-		fs_doubt(io, FS_DIRTY, "a hibernated system lies in it");
-		return;
-	}
-	if (memcmp(magic, "SWAPSPACE2", MAGIC) != 0) {
-		fs_doubt(io, FS_UNKNOWN, "its version is not known");
-		return;
-	}
-	fs_label(io, head + LABEL, LABEL_MOST);
-	if (n == 0)
-		fs_doubt(io, FS_DAMAGED, "its header is wrong");
-	fs_note_free(io, size, n * size);
-}
+struct swap {
+	struct fs_io	*io;
+	uint64_t	 size;		/* bytes of a page */
+	unsigned char	 magic[MAGIC], head[HEAD];
+};
 
 static bool
-fs_read_swap(struct fs_io *io)
+swap_open(void *state)
 {
-	unsigned char head[HEAD], magic[MAGIC];
-	uint64_t size;
+	struct swap *s = state;
 
-	for (size = PAGE_LEAST; fs_by_start(io) && size <= PAGE_MOST;
-	    size *= 2) {
-		if (fs_get(io, size - MAGIC, magic, MAGIC) != 0)
+	for (s->size = PAGE_LEAST; fs_by_start(s->io) && s->size <= PAGE_MOST;
+	    s->size *= 2) {
+		if (fs_get(s->io, s->size - MAGIC, s->magic, MAGIC) != 0)
 			return false;
-		if (memcmp(magic, "SWAPSPACE2", MAGIC) != 0 &&
-		    memcmp(magic, "SWAP-SPACE", MAGIC) != 0 &&
-		    !swap_hibernated(magic))
-			continue;
-		if (fs_get(io, 0, head, sizeof(head)) != 0)
-			return false;
-		swap_take(io, head, magic, size);
-		return true;
+		if (memcmp(s->magic, "SWAPSPACE2", MAGIC) == 0 ||
+		    memcmp(s->magic, "SWAP-SPACE", MAGIC) == 0 ||
+		    swap_hibernated(s->magic))
+			return fs_get(s->io, 0, s->head, HEAD) == 0;
 	}
 	return false;
 }
 
-static const struct kind {
-	const char	*type;		/* as in libblkid */
-	bool		(*read)(struct fs_io *);
-	bool		(*names)(struct fs_io *, const struct fs_extents *lost,
-			    struct fs_names *);		/* or NULL */
-} kinds[] = {
-	{ "ext2", fs_read_ext, fs_names_ext },
-	{ "ext3", fs_read_ext, fs_names_ext },
-	{ "ext4", fs_read_ext, fs_names_ext },
-	{ "xfs", fs_read_xfs, fs_names_xfs },
-	{ "btrfs", fs_read_btrfs, fs_names_btrfs },
-	{ "ntfs", fs_read_ntfs, fs_names_ntfs },
-	{ "vfat", fs_read_fat, fs_names_fat },
-	{ "exfat", fs_read_exfat, fs_names_exfat },
-	{ "swap", fs_read_swap, NULL },
-	{ "swsuspend", fs_read_swap, NULL },
-	{ "LVM2_member", fs_read_lvm, NULL },
-	{ "linux_raid_member", fs_read_md, NULL },
-	{ "crypto_LUKS", fs_read_luks, NULL },
-};
+static void
+swap_read(void *state)
+{
+	struct swap *s = state;
+	uint64_t n = swap_pages(s->head, s->size, s->io->src->length);
 
-enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+	fs_note_meta(s->io, 0, s->size);
+	if (swap_hibernated(s->magic)) {
+		fs_doubt(s->io, FS_DIRTY, "a hibernated system lies in it");
+		return;
+	}
+	if (memcmp(s->magic, "SWAPSPACE2", MAGIC) != 0) {
+		fs_doubt(s->io, FS_UNKNOWN, "its version is not known");
+		return;
+	}
+	fs_label(s->io, s->head + LABEL, LABEL_MOST);
+	if (n == 0)
+		fs_doubt(s->io, FS_DAMAGED, "its header is wrong");
+	fs_note_free(s->io, s->size, n * s->size);
+}
 
-static const struct kind *
+const struct fs_kind fs_swap = { { "swap", "swsuspend" }, sizeof(struct swap),
+	swap_open, swap_read, NULL, NULL };
+
+static const struct fs_kind *const kinds[] = { &fs_ext, &fs_xfs, &fs_btrfs,
+	&fs_ntfs, &fs_fat, &fs_exfat, &fs_swap, &fs_lvm, &fs_md, &fs_luks,
+	NULL };
+
+static const struct fs_kind *
 fs_kind_named(const char *type)
 {
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < KINDS; i++)
-		if (strcmp(kinds[i].type, type) == 0)
-			return &kinds[i];
+	for (i = 0; kinds[i] != NULL; i++)
+		for (k = 0; k < 3 && kinds[i]->type[k] != NULL; k++)
+			if (strcmp(kinds[i]->type[k], type) == 0)
+				return kinds[i];
 	return NULL;
+}
+
+/* Read it, or find names if "to" is given; false if it is of another kind. */
+static bool
+fs_kind_read(const struct fs_kind *kind, struct fs_io *io,
+    const struct fs_extents *lost, struct fs_names *to)
+{
+	void *state = fs_alloc(io, kind->bytes);
+	char *type = io->map->type;
+	bool is;
+
+	if (state == NULL)
+		return false;
+	*(struct fs_io **)state = io;
+	is = kind->open(state);
+	if (is && *type == '\0')
+		snprintf(type, sizeof(io->map->type), "%s", kind->type[0]);
+	if (is && to != NULL) {
+		io->failed = false;	/* a copy was good */
+		to->known = true;
+		kind->names(state, lost, to);
+	} else if (is) {
+		kind->read(state);
+	}
+	if (kind->close != NULL)
+		kind->close(state);
+	free(state);
+	return is;
 }
 
 /* Forget everything about it. */
@@ -157,9 +171,8 @@ fs_any_kind(struct fs_io *io, enum fs_by by)
 	size_t i;
 
 	io->by = by;
-	for (i = 0; i < KINDS && (!found || fs_exact(io)); i++) {
-		if ((i > 0 && kinds[i].read == kinds[i - 1].read) ||
-		    !kinds[i].read(io))
+	for (i = 0; kinds[i] != NULL && (!found || fs_exact(io)); i++) {
+		if (!fs_kind_read(kinds[i], io, NULL, NULL))
 			continue;
 		if (found) {
 			fs_map_forget(io);
@@ -184,7 +197,7 @@ fs_map_look(struct fs_io *io)
 static void
 read_map(struct fs_io *io, const char *type)
 {
-	const struct kind *kind;
+	const struct fs_kind *kind;
 
 	if (type == NULL || *type == '\0') {
 		fs_map_look(io);
@@ -193,7 +206,7 @@ read_map(struct fs_io *io, const char *type)
 	kind = fs_kind_named(type);
 	if (kind == NULL)
 		fs_doubt(io, FS_UNKNOWN, "it is none that can be read");
-	else if (!kind->read(io))
+	else if (!fs_kind_read(kind, io, NULL, NULL))
 		fs_doubt(io, FS_DAMAGED, "it is not what its signature says");
 }
 
@@ -257,12 +270,12 @@ fs_names_read(const char *type, const struct fs_source *src,
 	struct fs_map m = { .state = FS_CLEAN };
 	struct fs_io io = { .src = src, .map = &m, .how = FS_ORDER,
 		.budget = (16 << 20) + src->length };
-	const struct kind *kind = fs_kind_named(type);
+	const struct fs_kind *kind = fs_kind_named(type);
 
 	if (!fs_names_open(&io, to))
 		return ENOMEM;
 	if (kind != NULL && kind->names != NULL)
-		to->known = kind->names(&io, lost, to);
+		fs_kind_read(kind, &io, lost, to);
 	to->more |= io.failed;
 	if (to->n > 1)
 		qsort((void *)to->name, to->n, sizeof(*to->name),

@@ -40,6 +40,7 @@ struct md {
 	bool	 old;		/* version 0.90 */
 	bool	 clean, member;	/* stopped properly; has all of the data */
 	bool	 sound;		/* nothing contradicts itself */
+	unsigned found;		/* superblocks */
 };
 
 static uint32_t
@@ -184,35 +185,43 @@ md_add(struct md *m)
 	}
 }
 
-bool
-fs_read_md(struct fs_io *io)
+static bool
+md_open(void *state)
 {
-	struct md m = { .io = io };
-	unsigned n = fs_by_start(io) ? md_look(&m) : 0;
+	struct md *m = state;
 
-	if (n == 0)
-		return false;
-	memcpy(io->map->type, "linux_raid_member", sizeof("linux_raid_member"));
-	io->map->stamp = fs_crc32(0, m.b, SUPER);
-	fs_note_meta(io, m.place, SUPER);
-	if (!m.old)
-		fs_label(io, m.b + S_NAME, NAME);
-	if (n > 1)
+	m->found = fs_by_start(m->io) ? md_look(m) : 0;
+	return m->found > 0;
+}
+
+static void
+md_read(void *state)
+{
+	struct md *m = state;
+	struct fs_io *io = m->io;
+
+	io->map->stamp = fs_crc32(0, m->b, SUPER);
+	fs_note_meta(io, m->place, SUPER);
+	if (!m->old)
+		fs_label(io, m->b + S_NAME, NAME);
+	if (m->found > 1)
 		fs_doubt(io, FS_UNKNOWN, "it has several md superblocks");
 	else if (io->failed)
 		fs_doubt(io, FS_DAMAGED, "another md superblock of it may be "
 		    "where it cannot be read");
-	else if (!m.sound)
+	else if (!m->sound)
 		fs_doubt(io, FS_DAMAGED, "its md superblock is wrong");
-	else if (m.level != 1)
+	else if (m->level != 1)
 		fs_doubt(io, FS_UNKNOWN, "it is part of an md array that is "
 		    "no RAID1");
-	else if (!m.member)
+	else if (!m->member)
 		fs_doubt(io, FS_DIRTY, "it is no complete member of its md "
 		    "array, or that is being changed");
-	else if (!m.clean)
+	else if (!m->clean)
 		fs_doubt(io, FS_DIRTY, "its md array was not stopped properly");
 	else
-		md_add(&m);
-	return true;
+		md_add(m);
 }
+
+const struct fs_kind fs_md = { { "linux_raid_member" }, sizeof(struct md),
+	md_open, md_read, NULL, NULL };

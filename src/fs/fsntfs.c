@@ -671,8 +671,9 @@ ntfs_structures(struct ntfs *n, unsigned char *r)
 }
 
 static void
-ntfs_read(struct ntfs *n)
+ntfs_read(void *state)
 {
+	struct ntfs *n = state;
 	unsigned char r[NTFS_RECORD_MOST];
 
 	n->buf = fs_alloc(n->io, FS_PIECE);
@@ -695,32 +696,24 @@ ntfs_read(struct ntfs *n)
 		ntfs_ask_files(n);
 }
 
-bool
-fs_read_ntfs(struct fs_io *io)
+static void
+ntfs_names(void *state, const struct fs_extents *lost, struct fs_names *to)
 {
-	struct ntfs n = { .io = io };
+	struct ntfs *n = state;
 
-	if (!ntfs_boot(&n))
-		return false;
-	memcpy(io->map->type, "ntfs", sizeof("ntfs"));
-	ntfs_read(&n);
-	free(n.part);
-	free(n.buf);
-	return true;
+	n->buf = fs_alloc(n->io, FS_PIECE);
+	if (n->buf != NULL)
+		ntfs_hits(n, lost, to);
 }
 
-bool
-fs_names_ntfs(struct fs_io *io, const struct fs_extents *lost,
-    struct fs_names *to)
+static void
+ntfs_close(void *state)
 {
-	struct ntfs n = { .io = io };
+	struct ntfs *n = state;
 
-	if (!ntfs_boot(&n))
-		return false;
-	n.buf = fs_alloc(io, FS_PIECE);
-	if (n.buf != NULL)
-		ntfs_hits(&n, lost, to);
-	free(n.part);
-	free(n.buf);
-	return true;
+	free(n->part);
+	free(n->buf);
 }
+
+const struct fs_kind fs_ntfs = { { "ntfs" }, sizeof(struct ntfs), ntfs_boot,
+	ntfs_read, ntfs_names, ntfs_close };

@@ -63,7 +63,7 @@ struct ntfs_run {		/* of clusters */
  * Find the boot sector or, unless only proof counts, its backup at the end,
  * which makes the file system doubtful.  Returns false if there is none.
  */
-bool ntfs_boot(struct ntfs *);
+bool ntfs_boot(void *state);
 
 /*
  * Whether a second boot sector is where the volume ends, and has the geometry

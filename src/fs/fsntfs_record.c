@@ -64,8 +64,9 @@ ntfs_geometry(struct ntfs *n, const unsigned char *b)
 }
 
 bool
-ntfs_boot(struct ntfs *n)
+ntfs_boot(void *state)
 {
+	struct ntfs *n = state;
 	struct fs_io *io = n->io;
 	unsigned char b[BOOT];
 

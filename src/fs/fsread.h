@@ -127,22 +127,25 @@ uint64_t fs_be(const unsigned char *, int bytes);
 bool fs_power_of_two(uint64_t);		/* false for 0 */
 
 /*
- * The supported kinds of file systems, each in its own file.
+ * A kind of file system.  Its state begins with a struct fs_io *, the rest is 0
+ * before "open".
  */
+struct fs_kind {
+	const char	*type[3];	/* as in libblkid; "open" may choose */
+	size_t		 bytes;		/* of its state */
+	/* Whether it is one; if not, nothing is noted. */
+	bool		(*open)(void *state);
+	/* Read label, state, free space, metadata and volumes. */
+	void		(*read)(void *state);
+	/* Find the names of files that contain these bytes; or NULL. */
+	void		(*names)(void *state, const struct fs_extents *lost,
+			    struct fs_names *);
+	/* Free what the state has, also if "open" did not like it; or NULL. */
+	void		(*close)(void *state);
+};
 
-/*
- * Read one: type, label, state, free space and metadata.  Returns false, and
- * notes nothing, if it is of another kind.
- */
-bool fs_read_ext(struct fs_io *);
-bool fs_read_xfs(struct fs_io *);
-bool fs_read_btrfs(struct fs_io *);
-bool fs_read_ntfs(struct fs_io *);
-bool fs_read_fat(struct fs_io *);
-bool fs_read_exfat(struct fs_io *);
-bool fs_read_lvm(struct fs_io *);
-bool fs_read_md(struct fs_io *);
-bool fs_read_luks(struct fs_io *);
+extern const struct fs_kind fs_ext, fs_xfs, fs_btrfs, fs_ntfs, fs_fat, fs_exfat,
+    fs_swap, fs_lvm, fs_md, fs_luks;
 
 /* Room for names, which fs_names_free frees; false: no memory. */
 bool fs_names_open(struct fs_io *, struct fs_names *);
@@ -153,22 +156,5 @@ bool fs_names_open(struct fs_io *, struct fs_names *);
  * "differ" says what differs then, and which tool repairs it.
  */
 void fs_doubt_files(struct fs_io *, size_t hits, bool more, const char *differ);
-
-/*
- * Find the names of files that contain these bytes.  Returns false if it is of
- * another kind.
- */
-bool fs_names_ext(struct fs_io *, const struct fs_extents *lost,
-    struct fs_names *);
-bool fs_names_btrfs(struct fs_io *, const struct fs_extents *lost,
-    struct fs_names *);
-bool fs_names_xfs(struct fs_io *, const struct fs_extents *lost,
-    struct fs_names *);
-bool fs_names_ntfs(struct fs_io *, const struct fs_extents *lost,
-    struct fs_names *);
-bool fs_names_fat(struct fs_io *, const struct fs_extents *lost,
-    struct fs_names *);
-bool fs_names_exfat(struct fs_io *, const struct fs_extents *lost,
-    struct fs_names *);
 
 #endif

@@ -88,7 +88,7 @@ xfs_block_walk(struct xfs *x, const struct xfs_tree *t, uint32_t ag,
 	if (level == 0) {
 		if (n > (x->block - head) / t->record)
 			return false;
-		for (i = 0; i < n && sound; i++)
+		for (i = 0; t->take != NULL && i < n && sound; i++)
 			sound = t->take(t->arg,
 			    p + head + (size_t)i * t->record);
 		return sound;
@@ -621,15 +621,18 @@ xfs_geometry(struct xfs *x, const unsigned char *s)
 }
 
 static bool
-xfs_superblock(struct xfs *x, unsigned char *s, uint64_t at)
+xfs_superblock(struct xfs *x, uint64_t at)
 {
+	unsigned char *s = x->super;
+
 	return fs_get(x->io, at, s, XFS_BASIC) == 0 && xfs_geometry(x, s) &&
 	    fs_get(x->io, at, s, x->sector) == 0;
 }
 
 static void
-xfs_judge(struct xfs *x, unsigned char *s)
+xfs_judge(struct xfs *x)
 {
+	unsigned char *s = x->super;
 	uint32_t incompat = (uint32_t)fs_be(s + S_INCOMPAT, 4);
 
 	if (x->longer)
@@ -730,12 +733,14 @@ xfs_read_group(struct xfs *x, uint32_t ag)
 	xfs_inodes(x, ag);
 }
 
-static void
-xfs_read(struct xfs *x, unsigned char *s)
+void
+xfs_read(void *state)
 {
+	struct xfs *x = state;
 	uint32_t ag;
 
-	xfs_judge(x, s);
+	fs_label(x->io, x->super + S_NAME, NAME);
+	xfs_judge(x);
 	x->io->map->end = x->blocks * x->block;
 	xfs_judge_log(x);
 	if (fs_exact(x->io) && x->io->whole)
@@ -758,7 +763,7 @@ xfs_read(struct xfs *x, unsigned char *s)
 
 /* For FS_ORDER only: the second group begins with a backup; find it. */
 static bool
-xfs_backup(struct xfs *x, unsigned char *s)
+xfs_backup(struct xfs *x)
 {
 	static const unsigned parts[] = { 4, 8, 16, 32, 64 };
 	uint64_t block, at;
@@ -769,7 +774,7 @@ xfs_backup(struct xfs *x, unsigned char *s)
 			/* mkfs.xfs rounds so that all groups fit */
 			at = (x->io->src->length / block + parts[i] - 1) /
 			    parts[i] * block;
-			if (xfs_superblock(x, s, at) &&
+			if (xfs_superblock(x, at) &&
 			    (uint64_t)x->ag_blocks * x->block == at)
 				return true;
 		}
@@ -777,10 +782,12 @@ xfs_backup(struct xfs *x, unsigned char *s)
 }
 
 bool
-xfs_open(struct xfs *x, unsigned char *s)
+xfs_open(void *state)
 {
-	if (!fs_by_start(x->io) || !xfs_superblock(x, s, 0)) {
-		if (!fs_by_copy(x->io) || !xfs_backup(x, s))
+	struct xfs *x = state;
+
+	if (!fs_by_start(x->io) || !xfs_superblock(x, 0)) {
+		if (!fs_by_copy(x->io) || !xfs_backup(x))
 			return false;
 		fs_doubt(x->io, FS_DAMAGED, "its superblock is lost");
 	}
@@ -789,21 +796,11 @@ xfs_open(struct xfs *x, unsigned char *s)
 	return !x->io->no_memory;
 }
 
-bool
-fs_read_xfs(struct fs_io *io)
+void
+xfs_close(void *state)
 {
-	struct xfs x = { .io = io };
-	unsigned char s[XFS_SUPER];
+	struct xfs *x = state;
 
-	if (!xfs_open(&x, s)) {
-		free(x.nodes);
-		free(x.buf);
-		return false;
-	}
-	memcpy(io->map->type, "xfs", sizeof("xfs"));
-	fs_label(io, s + S_NAME, NAME);
-	xfs_read(&x, s);
-	free(x.nodes);
-	free(x.buf);
-	return true;
+	free(x->nodes);
+	free(x->buf);
 }

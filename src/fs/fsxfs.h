@@ -32,6 +32,7 @@ struct xfs_counts {
 
 struct xfs {
 	struct fs_io	*io;
+	unsigned char	 super[XFS_SUPER];
 	bool		 v5;		/* version 5, with checksums */
 	bool		 sparse;	/* chunks of inodes may have holes */
 	bool		 kinds;		/* directory entries have file types */
@@ -83,12 +84,10 @@ void xfs_judge_log(struct xfs *);
  */
 void xfs_inodes(struct xfs *, uint32_t ag);
 
-/*
- * Find the superblock or, unless only proof counts, a backup, and allocate the
- * buffers, which the caller frees in either case.  Returns false if there is
- * none.
- */
-bool xfs_open(struct xfs *, unsigned char *super);
+/* As in struct fs_kind; "state" is a struct xfs. */
+bool xfs_open(void *state);
+void xfs_read(void *state);
+void xfs_close(void *state);
 
 /*
  * Visit the inodes of a group that are in use; one that cannot be read is all

@@ -230,7 +230,6 @@ xfs_search(struct search *s)
 	s->block = fs_alloc(x->io, (size_t)x->directory * x->block);
 	if (!fs_hits_open(&s->hits))
 		return;
-	x->io->failed = false;		/* the backup was good */
 	xfs_each_inode(s, xfs_look_at_inode);
 	failed = x->io->failed;
 	if (s->hits.n > 0)
@@ -241,21 +240,17 @@ xfs_search(struct search *s)
 	    s);
 }
 
-bool
-fs_names_xfs(struct fs_io *io, const struct fs_extents *lost,
-    struct fs_names *to)
+static void
+xfs_names(void *state, const struct fs_extents *lost, struct fs_names *to)
 {
-	struct xfs x = { .io = io };
-	struct search s = { .x = &x, .hits = { .io = io, .lost = lost,
+	struct xfs *x = state;
+	struct search s = { .x = x, .hits = { .io = x->io, .lost = lost,
 		.to = to } };
-	unsigned char super[XFS_SUPER];
-	bool found = xfs_open(&x, super);
 
-	if (found)
-		xfs_search(&s);
+	xfs_search(&s);
 	fs_hits_close(&s.hits);
 	free(s.block);
-	free(x.nodes);
-	free(x.buf);
-	return found;
 }
+
+const struct fs_kind fs_xfs = { { "xfs" }, sizeof(struct xfs), xfs_open,
+	xfs_read, xfs_names, xfs_close };

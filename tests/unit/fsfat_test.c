@@ -5,6 +5,7 @@
  */
 #include "test.h"
 #include "../../src/fs/fsfat.h"
+#include "../../src/fs/fsread.h"
 #include "fsimage.h"
 
 #define SECTOR	((size_t)512)
@@ -351,7 +352,7 @@ CASE(asks_dirs)
 	}
 	make(16);
 	set_both(DIR, 0);
-	assert_int_equal(image_read(FS_META), FS_DIRTY);
+	assert_int_equal(image_read(0), FS_DIRTY);
 	assert_int_equal(image_read(FS_DEEP), FS_DAMAGED);
 	assert_true(leaves(0));
 }
