@@ -2,6 +2,8 @@
 # Block devices, with blocks of 512 and of 4096 bytes.  Needs root.
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/dice.sh
+. "$top/tests/dice.sh"
 
 needs '((EUID == 0))' -- "not root"
 needs 'command -v losetup blockdev' can_loop -- "no loop devices"
@@ -360,6 +362,50 @@ if perl -e 1 2>/dev/null; then
 	it "... with a map" shifted map=map
 	it "says so of a target, too" shifted_target
 	it "... of one of several" shifted_target of=dst
+	# A loop device begins or ends elsewhere in its file, or has another, at any time
+	# from the plan on: 0 only if the bytes are those of where it was, or went there.
+	begin()
+	{
+		"$blocks" make src 8M 1 && "$blocks" make other.img 16M 5
+	}
+	one()
+	{
+		local how to ro='' ends engine rate proof=a.img after=0.$((RANDOM % 4))$((RANDOM % 10)) dev a
+		rm -f told dst map* && cp other.img a.img || return
+		pick shift shift small large other && how=$picked && pick source target && to=$picked
+		[[ $how != other ]] || to=source ro=--read-only
+		[[ $to = target ]] || dd if=src of=a.img bs=1M conv=notrunc status=none || return
+		# shellcheck disable=SC2086	# there may be none
+		until_true 5 attach --sizelimit 8M $ro a.img || return
+		a=$dev
+		if [[ $to = source ]]; then
+			pick "if=$a of=dst" "if=$a of=dst of=dst2" "if=$a of=dst coe=1" "if=$a of=dst map=map" "if=$a of=dst iflag=cached"
+		else
+			pick "if=src of=$a" "if=src of=$a of=dst" "if=src of=$a oflag=sync" "if=src of=$a oflag=cached" "if=- of=$a"
+		fi
+		ends=$picked && pick "" engine=threads verify=1 hash=md5 && engine=$picked && pick "" rate=16M rate=32M && rate=$picked
+		[[ $ends != *map* || $engine != hash* ]] || engine=
+		{
+			until_true 20 test -s told && read -rt "$after" <>"$scratch/never"
+			case $how in
+			shift) shift_to "$a" 1048576 8388608 ;;
+			small) shift_to "$a" 0 4194304 ;;
+			large) shift_to "$a" 0 12582912 ;;
+			other) exchange ;;
+			esac
+		} >/dev/null 2>&1 &
+		echo "$how $ends $engine $rate" >line
+		# shellcheck disable=SC2086	# words
+		run "$pardd" $ends $engine $rate json=told < <(cat src)
+		wait
+		blockdev --flushbufs "$a" && losetup --detach "$a" || return
+		((ran += status != 1))
+		((status != 0)) && return
+		[[ $to != source ]] || proof=dst
+		cmp -n 8M src "$proof"
+	}
+	seed=${SEED:-$RANDOM}
+	it "ends with 0 only if all was where it was meant, from SEED=$seed" mixed "$seed" "${MANY:-8}"
 else
 	skip "no perl" "says that the medium was changed"
 fi
