@@ -79,6 +79,26 @@ anywhere()
 	    exits 0 "$pardd" -d if=x of=dst decode=auto && grep -q '19 blocks on up to' out
 }
 it "makes what can be read at any place, with a digest of the content" anywhere
+# On a disk, or by a server of whole sectors, it has zeros behind it.  If they are more than 64 MiB, or something else,
+# all of it has to be looked at, in order.
+padded()
+{
+	local n
+	content image 9000 && exits 0 "$pardd" if=image of=whole encode=zst bpt=1000 && for n in 1 1000 65536 50000000; do
+		cp whole x && truncate -s +$n x && exits 0 "$pardd" if=x of=dst oflag=trunc decode=auto skip=3000 count=7000 &&
+		    cmp dst <(tail -c +1536001 image | head -c 3584000) && exits 0 "$pardd" -d if=x of=dst decode=auto &&
+		    grep -q '19 blocks on up to' out && exits 0 "$pardd" if=x of=dst oflag=trunc decode=auto && complete &&
+		    same image dst || fail "$n zeros" || return
+	done
+	truncate -s +70M x && exits 0 "$pardd" -d if=x of=dst decode=auto && ! grep -q 'blocks on up to' out &&
+	    exits 0 "$pardd" if=x of=dst oflag=trunc decode=auto && complete && same image dst || return
+	cp whole x && truncate -s +1M x && echo other >>x && exits 14 "$pardd" if=x of=dst oflag=trunc decode=auto &&
+	    says 'behind the end of its zst.* it has something else' && same image dst || return
+	! can_loop || { cp whole x && truncate -s 20M x && loop x && exits 0 "$pardd" -d if="$dev" of=dst decode=auto &&
+	    grep -q '19 blocks on up to' out && rm dst && exits 0 "$pardd" if="$dev" of=dst decode=auto map=m && complete &&
+	    same image dst; }
+}
+it "... with zeros behind it, too" padded
 it "writes a manifest of the content" eval \
     'content image 900 && exits 0 "$pardd" if=image of=x encode=zst bpt=100 manifest=m && complete &&
     exits 0 "$pardd" if=x decode=auto manifest=m check=1'

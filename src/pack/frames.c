@@ -10,12 +10,16 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "base/number.h"
+
 enum {
 	TABLE_HEAD = 8, TABLE_FOOT = 9,	/* bytes around the seek table, */
 	TABLE_MOST = 1 << 23,	/* and its entries */
 	HEADS_NEAR = 1 << 17,	/* headers that are read at most, */
 	HEADS_FAR = 2,		/* and where each takes its time */
 	HEAD = 20,		/* bytes of the longest one */
+	ZEROS_CHUNK = 64 << 10,	/* bytes read at a time, behind the end, */
+	ZEROS_MOST = 64 << 20,	/* and in all; as for xz */
 };
 
 struct walk {
@@ -170,32 +174,58 @@ seek_parts(const unsigned char *entry, size_t n, size_t each, uint64_t before,
 	return at == before;
 }
 
+/* Where the zeros at the end begin; too many to look at are not zeros. */
+static uint64_t
+zeros_from(const struct codec_source *from)
+{
+	unsigned char *buf = malloc(ZEROS_CHUNK);
+	uint64_t at = from->size, least = at - MIN(at, ZEROS_MOST), end = at;
+	size_t n;
+
+	while (buf != NULL && at > least) {
+		n = (size_t)MIN(ZEROS_CHUNK, at - least);
+		if (from->read(from->arg, at - n, buf, n) != 0)
+			break;
+		if (all_zero(buf, n)) {
+			at -= n;
+			continue;
+		}
+		for (; buf[n - 1] == 0; n--)
+			at--;
+		end = at;
+		break;
+	}
+	free(buf);
+	return end;
+}
+
 /*
  * The table at the end of the "seekable format" of zstd
  * (zstd_seekable_compression_format.md).  What it says of a frame is found
  * right or wrong when that is unpacked.
  */
 static bool
-seek_table(const struct codec_source *from, struct codec_measure *m)
+seek_table(const struct codec_source *from, uint64_t end,
+    struct codec_measure *m)
 {
 	unsigned char foot[TABLE_FOOT], *table;
 	size_t n, each, length;
 	bool right;
 
-	if (from->size < TABLE_FOOT || from->read(from->arg, from->size -
-	    TABLE_FOOT, foot, TABLE_FOOT) != 0 ||
+	if (end < TABLE_FOOT || from->read(from->arg, end - TABLE_FOOT, foot,
+	    TABLE_FOOT) != 0 ||
 	    memcmp(foot + 5, "\xb1\xea\x92\x8f", 4) != 0 || (foot[4] &
 	    0x7c) != 0 || codec_number(foot, 4) > TABLE_MOST)
 		return false;
 	n = (size_t)codec_number(foot, 4);
 	each = (foot[4] & 0x80) != 0 ? 12 : 8;
 	length = TABLE_HEAD + n * each + TABLE_FOOT;
-	if (length > from->size || (table = malloc(length)) == NULL)
+	if (length > end || (table = malloc(length)) == NULL)
 		return false;
-	right = from->read(from->arg, from->size - length, table, length) ==
-	    0 && memcmp(table, "\x5e\x2a\x4d\x18", 4) == 0 &&
+	right = from->read(from->arg, end - length, table, length) == 0 &&
+	    memcmp(table, "\x5e\x2a\x4d\x18", 4) == 0 &&
 	    codec_number(table + 4, 4) == length - TABLE_HEAD &&
-	    seek_parts(table + TABLE_HEAD, n, each, from->size - length, m);
+	    seek_parts(table + TABLE_HEAD, n, each, end - length, m);
 	free(table);
 	m->exact = right && n > 0;
 	return m->exact;
@@ -207,9 +237,10 @@ frames_measure(const struct codec_source *from, bool lz4,
 {
 	struct walk w = { .from = from, .heads = from->near ? HEADS_NEAR :
 		HEADS_FAR };
+	uint64_t end = zeros_from(from);
 	bool padding = false, odd = false;
 
-	if (!lz4 && seek_table(from, m))
+	if (!lz4 && seek_table(from, end, m))
 		return;
 	free(m->part);
 	memset(m, 0, sizeof(*m));
@@ -219,7 +250,7 @@ frames_measure(const struct codec_source *from, bool lz4,
 		odd = odd || (!padding && !walk_frame(&w, lz4, m));
 	}
 	m->exact = !odd && m->parts > 0;
-	if (m->exact && !padding)
+	if (m->exact && (!padding || w.at >= end))
 		return;
 	free(m->part);		/* all has to be looked at */
 	m->part = NULL;
