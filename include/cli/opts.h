@@ -155,8 +155,7 @@ struct opts {
 	bool		 as_json;	/* with --list */
 	bool		 looks;	/* usedmap= alone: inspect, copy nothing */
 	bool		 skips;	/* skip= is given, even if it is 0 */
-	bool		 samples;	/* of a removable target: verify= is
-				 * not given, and sample may be */
+	bool		 samples;	/* neither verify= nor bpt= is given */
 	int64_t		 mends;		/* retries= as it applies to verify= */
 	unsigned	 bytes;		/* FLAG_ bits of numbers given in
 					 * bytes */
@@ -222,6 +221,9 @@ opts_one_block(const struct opts *o, uint64_t bs)
  * file that the run reads, f->by is TOLD_LEASED: call it again.
  */
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
+
+/* Whether verify=sample would go with all other operands. */
+bool opts_samples(const struct opts *);
 
 /*
  * If expect= names a file, look up the digest of the source there: o->expect

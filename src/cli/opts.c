@@ -886,15 +886,13 @@ opts_leased(const struct opts *o, struct fault *f)
 	return 0;
 }
 
-/* Whether verify=sample would go with all other operands. */
-static void
-opts_sample(struct opts *o)
+bool
+opts_samples(const struct opts *o)
 {
-	if (!o->samples)
-		return;
-	o->verify = VERIFY_SAMPLE;
-	o->samples = opts_conflict(o) == NULL;
-	o->verify = 0;
+	struct opts with = *o;
+
+	with.verify = VERIFY_SAMPLE;
+	return opts_conflict(&with) == NULL;
 }
 
 int
@@ -911,7 +909,6 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 	wrong = opts_conflict(o);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_USAGE, "%s", wrong);
-	opts_sample(o);
 	o->looks = o->usedmap != NULL && o->output == NULL && o->check == 0;
 	if (o->check != 0 || o->looks)
 		o->output = ".";

@@ -626,7 +626,7 @@ verify_of(const struct opts *o, struct endpoint *dst)
 		if (!endpoint_is_node(one) || !endpoint_disk(one, &d) ||
 		    !d.removable)
 			return o->verify;
-	return o->samples ? VERIFY_SAMPLE : o->verify;
+	return o->samples && opts_samples(o) ? VERIFY_SAMPLE : o->verify;
 }
 
 /* With compare=1 a map records differences. */
