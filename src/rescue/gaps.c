@@ -280,6 +280,7 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 		if (gap_sharable(gap) && forecast_next(&g->forecast, &next) &&
 		    next.off > gap->off)
 			end = MIN(end, next.off);
+		n -= n % g->unit;	/* as it is from the front */
 		if (!gap->front)
 			p->off = gaps_block_begin(g, gap->off, gap->end,
 			    block > 2 * (double)n ? (uint64_t)block : n);

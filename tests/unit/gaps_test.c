@@ -25,6 +25,7 @@ struct trial {
 	uint64_t	 most;		/* bytes that are taken; 0: MOST */
 	bool		 shorts;	/* a read brings some of what is good
 					 * before the bad block */
+	bool		 reader;	/* who asks for something every 8th read */
 	struct seg	 failed;	/* the last read that has failed */
 	uint64_t	 good;		/* bytes read */
 	unsigned	 errors, reads;
@@ -70,6 +71,17 @@ trial_good(const struct trial *t, const struct seg *s)
 	return t->shorts ? good - good / UNIT / 4 * 3 * UNIT : 0;
 }
 
+/* 128 KiB anywhere, as the kernel asks. */
+static void
+trial_ask(struct trial *t)
+{
+	const uint64_t len = 128 * KIB;
+	const struct seg ask = { (uint64_t)rand() % (map_totals(&t->map).end /
+		len) * len, len, UNTRIED };
+
+	gaps_ask(&t->gaps, &ask, 1);
+}
+
 /* Read all that there is, or until so many bytes are good. */
 static void
 work_off(struct trial *t, struct gaps_fill what, uint64_t until)
@@ -98,6 +110,8 @@ work_off(struct trial *t, struct gaps_fill what, uint64_t until)
 			    FINISHED), 0);
 		assert_int_equal(gaps_give(&t->gaps, 0, good, well ?
 		    READ_WELL : READ_FAILED), 0);
+		if (t->reader && t->reads % 8 == 0)
+			trial_ask(t);
 	}
 }
 
@@ -390,6 +404,34 @@ CASE(foretold_before)
 	assert_in_range(s.off, 11 * MIB, 12 * MIB);
 	assert_in_range(s.len, 1, 4 * KIB);
 	trial_end(&t);
+}
+
+/* A reader costs no errors, where areas of a few sectors lie close together. */
+CASE(reader_meets_no_more)
+{
+	unsigned errors[2] = { 0, 0 }, seed, reader;
+	struct bad bad[300];
+	struct trial t;
+	size_t i;
+
+	for (seed = 0; seed < 8; seed++)
+		for (reader = 0; reader < 2; reader++) {
+			srand(seed);
+			for (i = 0; i < 300; i++) {
+				bad[i].off = (i * 400 + (uint64_t)rand() %
+				    390) * UNIT;
+				bad[i].end = bad[i].off + ((uint64_t)rand() %
+				    (seed / 2 + 1) + 1) * UNIT;
+			}
+			trial_begin(&t, 60 * MIB, bad, 300);
+			t.reader = reader == 1;
+			work_off(&t, (struct gaps_fill){ .bad = false },
+			    UINT64_MAX);
+			found_exactly(&t);
+			errors[reader] += t.errors;
+			trial_end(&t);
+		}
+	assert_in_range(errors[1], 1, errors[0] + errors[0] / 50);
 }
 
 /* What a reader asks for is read, though the rest of its block is lost. */
