@@ -231,7 +231,9 @@ packet_make(struct packet *k, int level, uint64_t off,
 
 	k->size = 0;
 	k->length = 0;
-	if (k->packer == NULL && packer_open(&k->packer, level, &f) != 0)
+	if (k->packer == NULL)
+		packer_open(&k->packer, level, &f);
+	if (k->packer == NULL)
 		return false;
 	n = size <= FRAME_MOST ? 1 : (size + FRAME_MOST - 1) / FRAME_MOST;
 	if (!packet_room(k, n * packer_room(k->packer, most), n))
