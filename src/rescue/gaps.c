@@ -31,11 +31,13 @@
  * ones fail there), the next ones are at once.
  *
  * A skipped gap with one good end ends in what is bad, so it promises no more
- * than is left of it.
+ * than is left of it; a short one is read by the block, for a longer read would
+ * only fail once more.
  *
- * At last little is hoped for, and "rest" begins: all ends next to good data
- * are read, by the block, to the first bad one; then the middles of what lies
- * between; what promises next to nothing is read from its first block on.
+ * At last little is left, or hoped for, and "rest" begins: all ends next to
+ * good data are read, by the block, to the first bad one; then a block in the
+ * middle of what lies between; what promises next to nothing is read from its
+ * first block on.
  *
  * What is in no gap of the heap one worker has.  The map has what has failed at
  * once, and what is good when it is written.
@@ -61,7 +63,10 @@ enum {
 	FINE = 1024,		/* reads of a piece that failed */
 	LARGE_PART = 16,	/* of the disk, in a map begun: fresh */
 	REST = 512,		/* blocks per error, */
-	DRY = 16,		/* and probes that failed in a row */
+	DRY = 16,		/* and probes that failed in a row, */
+	FEW = 100,		/* or 1/FEW of what was read, */
+	FEW_DRY = 4,		/* and so many probes */
+	SHORT = 256,		/* blocks that are read one by one */
 };
 
 static const double least_jump = .7;	/* pieces */
@@ -258,6 +263,8 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 	uint64_t end = gap->end;
 	struct run next;
 	double block = (double)len * g->seek;
+	bool brief = gap->kind == GAP_SKIPPED && gap->front != gap->back &&
+	    len / SHORT <= g->unit;
 
 	*p = (struct gap_piece){ .gap = *gap, .off = gap->off, .busy = true };
 	if (gap->kind == GAP_FAILED) {
@@ -266,7 +273,8 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 		n = (g->words & RESCUE_NOSCRAPE) != 0 && gap->status != BAD ?
 		    GAP_SWEEP : g->unit;
 	} else if (!gap_open_ended(gap)) {
-		n = gap->kind == GAP_FRESH ? n : MIN(n, len / 8);
+		if (gap->kind == GAP_DEAD)
+			n = g->rest ? g->unit : MIN(n, len / 8);
 		p->off = gap->kind == GAP_FRESH ? gap_landing(g, gap, n) :
 		    gap->off + (len - MIN(n, len)) / 2;
 		if (gap->kind == GAP_DEAD && gap->urgent) {
@@ -277,6 +285,8 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 		    gap->end - p->off);
 	} else {
 		n = g->errors > 0 ? MIN(n, MAX(near, g->unit)) : n;
+		if (brief && (gap->front || g->seek == 0))
+			n = g->unit;
 		if (gap_sharable(gap) && forecast_next(&g->forecast, &next) &&
 		    next.off > gap->off)
 			end = MIN(end, next.off);
@@ -334,15 +344,19 @@ gaps_outdated(struct gaps *g)
 }
 
 /*
- * Less than some blocks are hoped for per error, and nothing was found in dead
- * gaps for a while: what is left is taken anew from the map, which knows what
- * has become good beside it since.
+ * Little is left, or less than some blocks are hoped for per error, and nothing
+ * was found in dead gaps for a while: what is left is taken anew from the map,
+ * which knows what has become good beside it since.
  */
 static bool
 come_to_rest(struct gaps *g)
 {
-	if (g->rest || g->bad || g->heap[0].hope >= REST * (double)g->unit ||
-	    g->dry < DRY + g->errors / DRY)
+	struct map_totals t = map_totals(g->map);
+	bool few = t.untried + t.failed < g->have / FEW && g->dry >= FEW_DRY;
+	bool poor = g->heap[0].hope < REST * (double)g->unit &&
+	    g->dry >= DRY + g->errors / DRY;
+
+	if (g->rest || g->bad || (!few && !poor))
 		return false;
 	g->rest = true;
 	g->err = fill_all(g);

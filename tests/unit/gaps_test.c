@@ -151,6 +151,30 @@ CASE(finds_what_is_bad)
 	}
 }
 
+/*
+ * Short runs, each in one piece: their ends are found, in one error each, before
+ * much is tried between them.
+ */
+CASE(ends_first)
+{
+	enum { RUNS = 20 };
+	struct bad bad[RUNS];
+	struct trial t;
+	uint64_t i, good = 256 * MIB;
+
+	for (i = 0; i < RUNS; i++) {
+		bad[i].off = (i * 12 + 1) * MIB + i * i * 7 * UNIT;
+		bad[i].end = bad[i].off + (60 + i) * UNIT;
+		good -= (60 + i) * UNIT;
+	}
+	trial_begin(&t, 256 * MIB, bad, RUNS);
+	work_off(&t, (struct gaps_fill){ 0 }, good);
+	assert_in_range(t.errors, 2 * RUNS, 4 * RUNS);
+	work_off(&t, (struct gaps_fill){ 0 }, UINT64_MAX);
+	found_exactly(&t);
+	trial_end(&t);
+}
+
 /* A giant area and single blocks: it waits until these are done. */
 CASE(giant_waits)
 {
