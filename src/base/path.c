@@ -133,9 +133,14 @@ path_read(const char *path, const char *key, const char *wrong, off_t most,
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
 	char *text = NULL;
 	struct stat st;
-	bool known = fd >= 0 && fstat(fd, &st) == 0;
-	bool fits = known && S_ISREG(st.st_mode) && st.st_size <= most;
+	bool known, fits;
 
+	if (fd < 0) {
+		fault_errno(f, errno, "%s%s", key, path);
+		return NULL;
+	}
+	known = fstat(fd, &st) == 0;
+	fits = known && S_ISREG(st.st_mode) && st.st_size <= most;
 	err = fits && (text = malloc((size_t)st.st_size + 1)) != NULL ?
 	    path_read_fd(fd, text, (size_t)st.st_size) : errno;
 	if (known && !fits)
@@ -145,8 +150,7 @@ path_read(const char *path, const char *key, const char *wrong, off_t most,
 		    "length says", key, path);
 	else if (err != 0)
 		fault_errno(f, err, "%s%s", key, path);
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	if (!fits || err != 0) {
 		free(text);
 		return NULL;

@@ -9,8 +9,11 @@
 #include "cli/opts.h"
 #include "rescue/gaps.h"
 
-enum { UNIT = 512, KIB = 1 << 10, MIB = 1 << 20, MOST = MIB,
-	FIRST = 256 * KIB, READS_MOST = 1 << 20 };
+#define UNIT	UINT64_C(512)
+#define KIB	(UINT64_C(1) << 10)
+#define MIB	(UINT64_C(1) << 20)
+
+enum { MOST = 1 << 20, FIRST = 256 << 10, READS_MOST = 1 << 20 };
 
 struct bad {
 	uint64_t	 off, end;
