@@ -228,12 +228,16 @@ done <<-'EOT'
 	bs=64kb bs=64KB
 	bs=1.5M bs=1572864
 	count=1,024 count=1024
+	timeout=5m timeout=300
+	maxtime=2h maxtime=7200
+	wait=1D wait=86400
+	progress=10s progress=10
 EOT
 for odd in bs=1.3333k bs=.5M bs=4kk bs=1.5 bs=k bs=99999999999.5E rate=20Mbit; do
 	it "knows nothing that $odd may mean" usage 'is not a number$' if=/dev/null of=dst "$odd"
 done
 it "asks whether there is a space where a number is missing" usage 'bs=: a number is missing; is there a space' if=/dev/null of=dst bs=
-it "says in what unit a number is" usage 'takes 1 to 86400 seconds$' if=/dev/null of=dst timeout=5m
+it "says in what unit a number is" usage 'takes 1 to 86400 seconds$' if=/dev/null of=dst timeout=100k
 it "... or one less than -1" usage 'count= takes 0 or more$' if=/dev/null of=dst count=-2
 it "says that 16 workers are the most" eval 'usage thr if=/dev/null of=dst thr=17 && grep -q 16 err'
 it "takes thr=16" exits 0 "$pardd" if=/dev/null of=/dev/null thr=16

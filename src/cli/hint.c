@@ -1,7 +1,7 @@
 /*
  * Hints for a wrong command line: the operand with the nearest name, a number
  * without its foreign suffix, and a line of another copier translated.  They
- * are only printed; nothing is decided by them.
+ * are only printed; nothing is decided by them, but that 2h is a time.
  */
 #include "hint.h"
 
@@ -159,6 +159,19 @@ hint_number(const char *text, char *to, size_t room)
 	}
 	right_case(to);
 	return strcmp(to, text) != 0 && number_parse(to, &value) == 0;
+}
+
+bool
+hint_seconds(const char *text, int64_t *seconds)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+	int unit = hint_lower(*end);
+	int each = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 :
+	    unit == 'd' ? 86400 : 0;
+
+	return n > 0 && each > 0 && end[1] == '\0' &&
+	    !__builtin_mul_overflow(n, each, seconds);
 }
 
 /* --- lines -------------------------------------------------------------- */

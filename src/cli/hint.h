@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The number of letters to insert, delete, replace or swap with a neighbour to
@@ -29,6 +30,12 @@ void hint_try(struct hint *, const char *text, size_t len, const char *word);
  * 64kb, 1572864 for 1.5M.  Writes it to "to"; returns false without a guess.
  */
 bool hint_number(const char *text, char *to, size_t room);
+
+/*
+ * Convert a time such as 2h or 5m to seconds; as numbers 2h is hexadecimal, and
+ * 5m is 5 MiB.  Returns false for all else.
+ */
+bool hint_seconds(const char *text, int64_t *seconds);
 
 /*
  * Translate a command line in the form "[options] from to [map]", as dd_rescue

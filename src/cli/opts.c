@@ -251,13 +251,17 @@ row_number(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
 {
 	int64_t *value = row_member(o, row);
-	int64_t least = row->least < 0 ? 0 : row->least;
+	int64_t least = row->least < 0 ? 0 : row->least, seconds;
 	int err;
 
 	if (row->least < 0 && strcmp(text, "-1") == 0) {
 		*value = -1;
 		return 0;
 	}
+	if (strcmp(row->unit, "SECONDS") == 0 && hint_seconds(text, &seconds))
+		return fault_set(f, STATUS_USAGE, "%s: %s= is in seconds; did "
+		    "you mean %s=%lld?", arg, row->name, row->name,
+		    (long long)seconds);
 	err = bytes_parse(o, row, text, value);
 	if (err == ENOMEM)
 		return fault_errno(f, err, "%s", arg);
