@@ -197,7 +197,7 @@ each_open_fails()
 		done; echo $n >tries' - "$shim" "$pardd" "$p2" || fail "copied, when call $(<faults) failed" || return
 	as_it_was && (($(<tries) > 50))
 }
-it "... though what looks for that fails" each_open_fails
+given 'unshare --fork --pid --mount-proc true' "no mounts of one's own" it "... though what looks for that fails" each_open_fails
 it "copies all of a source that is locked by another node of it" not_idle
 image_locked()
 {
