@@ -7,7 +7,7 @@
  * like the buckets they are counted in.  Exact logarithms would need a library
  * that every run has to load.
  */
-#include "html/report_data.h"
+#include "html/report_file.h"
 
 #include <sys/param.h>
 

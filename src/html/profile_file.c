@@ -11,7 +11,7 @@
 
 #include "base/value.h"
 #include "config.h"
-#include "html/report_data.h"
+#include "html/report_file.h"
 
 #define SCHEMA	"pardd-profile/1"
 

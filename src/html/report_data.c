@@ -5,7 +5,7 @@
  * Of the partitions that are copied: workers may be using the ends, so a copy
  * of each endpoint is examined, through descriptors of its own.
  */
-#include "html/report_data.h"
+#include "report_data.h"
 
 #include <bsd/string.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * First the verdict, then the pictures, then tables with everything in the
  * pictures, so that the page can also be printed or read aloud.
  */
-#include "html/report_data.h"
+#include "report_data.h"
 
 #include <limits.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * grid, and the progress over time.  Each status has a colour and a pattern, so
  * that it can be recognised in black and white.
  */
-#include "html/report_data.h"
+#include "report_data.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * where nothing was moved.
  */
 #include "test.h"
-#include "html/report_data.h"
+#include "html/report_file.h"
 #include "drawn.h"
 
 static const uint64_t MS = 1000000;	/* ns */

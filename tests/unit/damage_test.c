@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "html/report_data.h"
+#include "../../src/html/report_data.h"
 #include "part/damage.h"
 #include "part/remarks.h"
 #include "poor.h"

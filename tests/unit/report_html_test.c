@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/utsname.h>
 
-#include "html/report_data.h"
+#include "../../src/html/report_data.h"
 #include "base/status.h"
 #include "digest/hash.h"
 #include "part/used.h"

@@ -2,7 +2,7 @@
  * Parts of a report: the curve of the progress, and remarks on the ends.
  */
 #include "test.h"
-#include "html/report_data.h"
+#include "../../src/html/report_data.h"
 #include "part/remarks.h"
 #include "report/report.h"
 #include "drawn.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "html/report_data.h"
+#include "../../src/html/report_data.h"
 #include "base/escape.h"
 #include "base/status.h"
 #include "part/used.h"

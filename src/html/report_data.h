@@ -1,5 +1,6 @@
 /*
- * The data of a report at the time it is written, and what draws it.
+ * The data of a report at the time it is written.  No other directory includes
+ * this.
  */
 #ifndef PARDD_REPORT_DATA_H
 #define PARDD_REPORT_DATA_H
@@ -13,7 +14,6 @@
 #include "map/map.h"
 #include "part/parts.h"
 #include "plan/plan.h"
-#include "report/profile.h"
 
 enum { SAMPLES = 512 };
 
@@ -81,12 +81,5 @@ void volumes_of_source(struct volumes *v, const struct plan *);
  */
 void volumes_rescued(struct volumes *v, const struct plan *, struct map *);
 void volumes_free(struct volumes *v);
-
-/*
- * The picture of profile=: draw the sums of all series that have requests, for
- * a copy of so many seconds.  Write errors are left in out.
- */
-void chart_draw(FILE *out, const struct profile *,
-    const struct gauge sum[SERIES_MOST], double seconds);
 
 #endif
