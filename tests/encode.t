@@ -99,6 +99,12 @@ padded()
 	    same image dst; }
 }
 it "... with zeros behind it, too" padded
+far()
+{
+	content image 9000 && exits 0 "$pardd" if=image of=x encode=zst && truncate -s +60M x && exits 0 "$pardd" -d \
+	    if='[ nbdkit -s --filter=log file x logfile=log ]' of=dst decode=auto && (($(grep -c ' Read id=' log) < 60))
+}
+! can_nbd || it "... which are read in few pieces where each takes its time" far
 it "writes a manifest of the content" eval \
     'content image 900 && exits 0 "$pardd" if=image of=x encode=zst bpt=100 manifest=m && complete &&
     exits 0 "$pardd" if=x decode=auto manifest=m check=1'

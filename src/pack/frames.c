@@ -18,7 +18,8 @@ enum {
 	HEADS_NEAR = 1 << 17,	/* headers that are read at most, */
 	HEADS_FAR = 2,		/* and where each takes its time */
 	HEAD = 20,		/* bytes of the longest one */
-	ZEROS_CHUNK = 64 << 10,	/* bytes read at a time, behind the end, */
+	ZEROS_FIRST = 64 << 10,	/* bytes read first, behind the end, */
+	ZEROS_LARGE = 4 << 20,	/* at a time, for each read may be slow, */
 	ZEROS_MOST = 64 << 20,	/* and in all; as for xz */
 };
 
@@ -178,16 +179,17 @@ seek_parts(const unsigned char *entry, size_t n, size_t each, uint64_t before,
 static uint64_t
 zeros_from(const struct codec_source *from)
 {
-	unsigned char *buf = malloc(ZEROS_CHUNK);
+	unsigned char *buf = malloc(ZEROS_LARGE);
 	uint64_t at = from->size, least = at - MIN(at, ZEROS_MOST), end = at;
-	size_t n;
+	size_t n, chunk = ZEROS_FIRST;
 
 	while (buf != NULL && at > least) {
-		n = (size_t)MIN(ZEROS_CHUNK, at - least);
+		n = (size_t)MIN(chunk, at - least);
 		if (from->read(from->arg, at - n, buf, n) != 0)
 			break;
 		if (all_zero(buf, n)) {
 			at -= n;
+			chunk = MIN(2 * chunk, ZEROS_LARGE);
 			continue;
 		}
 		for (; buf[n - 1] == 0; n--)
