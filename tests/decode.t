@@ -407,7 +407,7 @@ goes_on()
 retried()
 {
 	local at
-	content image 5000 && xz -0c -T2 --block-size=409600 image >x && at=$(($(stat -c %s x) / 2048 * 1536)) && ((at > 1 << 20)) &&
+	content image 5000 && xz -0c -T2 --block-size=409600 image >x && at=$(($(stat -c %s x) * 3 / 4 & ~511)) && ((at > 1 << 20)) &&
 	    exits 0 with_faults "on=$PWD/x op=read at=$at+512 fail=EIO times=$1" "$pardd" if=x of=dst decode=auto "${@:2}" &&
 	    complete && same image dst
 }
@@ -437,7 +437,7 @@ killed()
 bad_first()
 {
 	local size at
-	blocked "$1" && size=$(stat -c %s x) && for at in 8192 $((size / 20 / 512 * 512)) $((size / 2048 * 1024)); do
+	blocked "$1" && size=$(stat -c %s x) && for at in 8192 $((size / 20 & ~511)) $((size / 2 & ~511)); do
 		exits 100 with_faults "on=$PWD/x op=read at=$at+512 whole fail=EIO" "$pardd" if=x of=dst oflag=trunc decode=auto coe=1 &&
 		    says '200 unreadable blocks in 1 range' && [[ $(stat -c %s dst) = 1000300 ]] &&
 		    awk '{ if (NR == 1) first = $1; last = $1 } END { exit !(NR > 0 &&

@@ -56,7 +56,7 @@ nothing()
 it "packs nothing" nothing
 by_pipe()
 {
-	content image 9000 && cat image | exits 0 "$pardd" of=x encode=zst verify=1 && complete && holds image && rm x &&
+	content image 9000 && exits 0 "$pardd" of=x encode=zst verify=1 < <(cat image) && complete && holds image && rm x &&
 	    exits 0 eval '"$pardd" if=image encode=zst | cat >x' && complete && holds image || return
 	{ echo before; "$pardd" if=image encode=zst verify=1 2>err; echo behind; } >y && complete &&
 	    [[ $(head -n 1 y) = before && $(tail -c 7 y) = behind ]] && tail -c +8 y | head -c -7 >x && holds image
@@ -216,8 +216,8 @@ it "tells of a reader that has gone" no_reader
 only all
 memory()
 {
-	content image 9000 && (ulimit -v 300000 && run "$pardd" if=image of=x encode=zst:19 &&
-	    [[ $status = 0 || ($status = 62 && $(<err) = *'Cannot allocate memory'*) ]]) || fail "status $status: $(<err)"
+	{ content image 9000 && (ulimit -v 300000 && run "$pardd" if=image of=x encode=zst:19 &&
+	    [[ $status = 0 || ($status = 62 && $(<err) = *'Cannot allocate memory'*) ]]); } || fail "status $status: $(<err)"
 }
 [[ $VARIANT != plain ]] || it "tells of too little memory" memory
 

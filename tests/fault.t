@@ -516,7 +516,8 @@ lasting()
 {
 	"$blocks" make src 100k || return
 	: >dst
-	[[ $1 = read* ]] && local file=src || local file=dst
+	local file=dst
+	[[ $1 != read* ]] || file=src
 	with_faults "on=$PWD/$file op=$1 fail=$2" exits "$3" timeout 20 "$pardd" if=src of=dst bs=512 bpt=8 timeout=1 &&
 	    says "$4" && [[ -s faults ]]
 }

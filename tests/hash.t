@@ -373,10 +373,10 @@ done
 it "does not take hash=crc32" usage hash=crc32 if=src of=dst hash=crc32
 private()
 {
-	"$blocks" make src 5000 && touch sums open && chmod 600 sums &&
+	{ "$blocks" make src 5000 && touch sums open && chmod 600 sums &&
 	    exits 0 "$pardd" if=src of=dst hash=md5 hashfile=sums &&
 	    exits 0 "$pardd" if=src of=dst hash=md5 hashfile=open &&
-	    [[ $(stat -c %a sums open) = $'600\n644' && -s sums ]] || fail "$(stat -c '%n %a' sums open)"
+	    [[ $(stat -c %a sums open) = $'600\n644' && -s sums ]]; } || fail "$(stat -c '%n %a' sums open)"
 }
 it "keeps a private hashfile= private" private
 

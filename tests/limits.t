@@ -235,7 +235,7 @@ leased_read()
 	until_true 20 has_lease "$1" && exits 0 "$pardd" if=src of=dst "${@:2}" && says 'has a lease on it; waiting' && same src dst
 }
 it "... or of map=" leased_read empty map=empty
-it "... or of domain=" leased_read done map=new domain=done
+it "... or of domain=" leased_read 'done' map=new domain=done
 it "... or of base=" leased_read ranges base=ranges
 it "... or of bmap=" leased_read dst.bmap bmap=dst.bmap
 it "... or of expect=" leased_read sums expect=@sums

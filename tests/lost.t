@@ -292,7 +292,7 @@ true_junk()
 	"$blocks" make src 1M && "$blocks" make dst 4M 9 && cp dst old &&
 	    { tr '\0' "\\$1" | head -c 2M && for ((i = 0; i < 2048; i++)); do
 		head -c 512 src
-	    done; } </dev/zero >tail && cat tail >>src || return
+	    done; } </dev/zero >junk && cat junk >>src || return
 	bad=2097152+512,2500096+51200
 	size=4194304
 	export FAULT_LOG_ALL=1

@@ -8,7 +8,9 @@ PATH=${pardd%/*}:$PATH
 # section NAME [PAGE]: its lines in the manual
 section()
 {
-	awk -v head=".Sh $1" '/^\.Sh /{ inside = $0 == head } inside' "$top/man/"${2:-*.[78]}
+	local pages=("$top"/man/*.[78])
+	[[ -z ${2:-} ]] || pages=("$top/man/$2")
+	awk -v head=".Sh $1" '/^\.Sh /{ inside = $0 == head } inside' "${pages[@]}"
 }
 
 # ------------------------------------------------------- operands and words

@@ -13,7 +13,7 @@ stuff()
 }
 copy()
 {
-	exits 0 "$pardd" if=src of=dst map="${1:-map}" "${@:2}" && complete
+	exits 0 "$pardd" if=src of=dst map="$1" "${@:2}" && complete
 }
 # takes MAP BYTES: the map is accepted, and what it does not call finished is copied: all
 # but the first bytes
@@ -61,14 +61,14 @@ hostile_name()
 it "is not misled by the names of the ends" hostile_name
 crlf()
 {
-	stuff && copy && sed -i 's/$/\r/' map && copy && ! grep -q $'\r' map
+	stuff && copy map && sed -i 's/$/\r/' map && copy map && ! grep -q $'\r' map
 }
 it "knows its own map after a passage through CR LF" crlf
 given 'command -v ddrescuelog' "no ddrescuelog" \
-    it "writes what ddrescuelog reads" eval 'stuff && copy && ddrescuelog -t map >said && ddrescuelog -D map'
+    it "writes what ddrescuelog reads" eval 'stuff && copy map && ddrescuelog -t map >said && ddrescuelog -D map'
 layout()
 {
-	stuff && copy && diff - <(sed '1,/Finished/d' map) <<-END
+	stuff && copy map && diff - <(sed '1,/Finished/d' map) <<-END
 	# current_pos  current_status  current_pass
 	0x00000000     +               1
 	#      pos        size  status
@@ -79,14 +79,14 @@ it "writes ddrescue's layout" layout
 private()
 {
 	umask 0
-	stuff && copy && copy && [[ $(stat -c %a map) = 600 && $(stat -c %a map.bak) = 600 ]]
+	stuff && copy map && copy map && [[ $(stat -c %a map) = 600 && $(stat -c %a map.bak) = 600 ]]
 }
 it "lets only its owner read it" private
 it "is not disturbed by what a killed run left, and follows no link" eval \
-    'stuff && echo torn >map.pardd.tmp && ln -s nowhere map.bak && copy && [[ ! -e map.pardd.tmp ]] && copy &&
-    [[ ! -L map.bak && ! -e nowhere ]] && ln -sf src map.pardd.tmp && copy && "$blocks" check src 0 0 $size'
+    'stuff && echo torn >map.pardd.tmp && ln -s nowhere map.bak && copy map && [[ ! -e map.pardd.tmp ]] && copy map &&
+    [[ ! -L map.bak && ! -e nowhere ]] && ln -sf src map.pardd.tmp && copy map && "$blocks" check src 0 0 $size'
 it "leaves a file alone that is called .tmp" eval \
-    'stuff && echo mine >map.tmp && copy && copy && [[ $(<map.tmp) = mine ]]'
+    'stuff && echo mine >map.tmp && copy map && copy map && [[ $(<map.tmp) = mine ]]'
 bak_folder()
 {
 	stuff && mkdir "map.$1" && refused "map\.$1 is a directory" if=src of=dst map=map &&

@@ -565,7 +565,7 @@ reply()
 }
 greet()		# what it does not know, as extended headers, it does not support
 {
-	local option= length
+	local option='' length
 	printf NBDMAGICIHAVEOPT; big 3 2
 	head -c 4 >/dev/null
 	while [[ $option != 7 ]]; do

@@ -115,10 +115,11 @@ unasked()
 }
 outputs_unasked()
 {
-	local operand
+	local operand operands
 	overlay || return
 	for operand in log=up/b map=up/b "hash=md5 hashfile=up/b" "map=new view=up/b"; do
-		unasked if=other of=m/b $operand || fail "with $operand" || return
+		read -ra operands <<<"$operand"
+		unasked if=other of=m/b "${operands[@]}" || fail "with $operand" || return
 	done
 	unasked if=low/a of=m/b log=m/a && unasked if=low/a of=m/b map=m/a && unasked if=other of=m/b json=m/b log=up/b
 }

@@ -55,9 +55,9 @@ rarely()
 [[ $VARIANT != plain ]] || it "prints none before it is time" rarely
 background()
 {
-	slow 256k 300 && FAULTS=$rules LD_PRELOAD=$shim script -qefc \
+	{ slow 256k 300 && FAULTS=$rules LD_PRELOAD=$shim script -qefc \
 	    "bash -mc '$(printf '%q ' "$pardd" if=src of=dst bs=512 bpt=64 thr=1) $1 wait'" screen >/dev/null &&
-	    same src dst && grep -aq 'complete, flushed' screen && [[ $(grep -ac copying screen) = "$2" ]] ||
+	    same src dst && grep -aq 'complete, flushed' screen && [[ $(grep -ac copying screen) = "$2" ]]; } ||
 	    fail "$(<screen)"
 }
 it "draws no line over the prompt while it is in the background" background '&' 0

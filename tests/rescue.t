@@ -104,8 +104,8 @@ it "reads whole sectors in transfers of a few bytes" small_transfers
 starts_up()
 {
 	in_memory
-	stuff 32M && FAULT_LOG_ALL=1 with_faults "on=$PWD/src op=read at=0+512 sleep=1500" \
-	    exits 0 "$pardd" if=src of=dst map=map && same src dst && [[ $(grep -c ^read faults) -le 200 ]] ||
+	{ stuff 32M && FAULT_LOG_ALL=1 with_faults "on=$PWD/src op=read at=0+512 sleep=1500" \
+	    exits 0 "$pardd" if=src of=dst map=map && same src dst && [[ $(grep -c ^read faults) -le 200 ]]; } ||
 	    fail "$(grep -c ^read faults) reads"
 }
 it "does not take a disk that starts up for a slow one" starts_up

@@ -40,12 +40,9 @@ stop_and_go()
 }
 interrupted()
 {
-	local c
 	bad=51200+15360,409600+512,1024000+51200,2000384+512
 	stop_and_go "$1" "$3" thr="$2" bpt=8 && is - "$bad" && is '?*/' '' && honest || return
-	for c in '?'; do
-		grep -qxF "$c" met || fail "never stopped in $c: $(sort met | uniq -c)" || return
-	done
+	grep -qxF '?' met || fail "never stopped in ?: $(sort met | uniq -c)" || return
 	(($(grep -c . met) > 3))
 }
 it "is stopped again and again, and finds the same (1 worker)" interrupted 20 1 5

@@ -81,7 +81,7 @@ at_once()
 	exits 0 strace -o log -e trace=fadvise64,pread64,read -y "$pardd" if="$a" of="$b" of="$c" || return
 	sed -i '/[0-9]<\/dev\/loop/!d; /RANDOM/d; s/".*"//' log
 	n=$(sed '/read/Q' log | grep WILLNEED | grep -o '/dev/loop[0-9]*' | sort | uniq -c | awk '$1 >= 2' | wc -l)
-	((n == 3)) && grep -q "read.*$a" log && grep -q "read.*$c" log && ! sed '1,/DONTNEED/d' log | grep read ||
+	{ ((n == 3)) && grep -q "read.*$a" log && grep -q "read.*$c" log && ! sed '1,/DONTNEED/d' log | grep read; } ||
 	    fail "$n are asked before one is read: $(head -20 log)"
 }
 

@@ -156,7 +156,7 @@ lonely()
 		name=$(basename "$header" .h)
 		[[ " hold " != *" $name "* ]] || continue
 		(($(grep -lE "^#include \"(.*/)?$name\.h\"" "${header%/*}"/*.[ch] include/*/*.h tests/*/*.[ch] |
-		    grep -vc "^${header%.h}\.c$") > 1)) || [[ -n $(grep -lE "/$name\.h\"" tests/*/*.[ch]) ]] ||
+		    grep -vc "^${header%.h}\.c$") > 1)) || grep -qE "/$name\.h\"" tests/*/*.[ch] ||
 		    fail "$header has one includer" || exit
 	done)
 }

@@ -400,7 +400,7 @@ same_bytes()
 	cmp -n 440 a b || return
 	[[ $label = gpt ]] || { parted_alike "$a" b; return; }
 	last=$(jq '[.p[] | .start + .size] | max // 0' table.a)
-	[[ $last -le $behind ]] || cmp -l -i $behind -n $((last - behind)) a b >said || fail "a gap from $behind: $(head -n 3 said) $(wc -l <said) $(tail -n 1 said)" || return
+	[[ $last -le $behind ]] || cmp -l -i "$behind" -n $((last - behind)) a b >said || fail "a gap from $behind: $(head -n 3 said) $(wc -l <said) $(tail -n 1 said)" || return
 	# one GPT, and its backup
 	[[ $(headers_in b) = 2 ]] || fail "$(headers_in b) headers"
 }
@@ -413,14 +413,14 @@ at_cut()
 	dev=$(losetup --find --show -b "$to" cut) || return
 	table_of "$dev" >found 2>warned
 	losetup -d "$dev"
-	jq -S "$leave" found | cmp - wanted
+	jq -S "${leave[@]}" found | cmp - wanted
 }
 always_has_one()
 {
-	local least=1 start=$((2 * to)) leave='del(.id, .p[].uuid) | .p[] |= if .type | IN("5", "f", "85") then del(.size) else . end'
+	local least=1 start=$((2 * to)) leave=('del(.id, .p[].uuid) | .p[] |= if .type | IN("5", "f", "85") then del(.size) else . end')
 	((from == to && bytes >= source_bytes)) && [[ $spoilt != *first* ]] || least=2
 	[[ $label = gpt ]] || least=9 start=512
-	jq -S "$leave" table.a >wanted
+	jq -S "${leave[@]}" table.a >wanted
 	{ declare -f table_of at_cut; declare -p least leave start to; echo at_cut; } >check
 	"$tools/powercut" -s "$RANDOM" -c 'bash ./check' trace a old "$dev" - "$cuts" >said 2>&1 || fail "$(<said)"
 }
@@ -466,11 +466,11 @@ one()
 	loop b -b "$to" || return
 	printf '%s\n' "${spoilt:+spoilt: $spoilt; }$from to $to, $bytes of $((kept + room)), table=$word, refused: $why" >>line
 	if [[ -n $why ]]; then
-		exits 101 "$pardd" if="$a" of="$dev" table=$word && says "${why#|}" && cmp -n "$bytes" b /dev/zero || return
+		exits 101 "$pardd" if="$a" of="$dev" table="$word" && says "${why#|}" && cmp -n "$bytes" b /dev/zero || return
 	else
 		ran=$((ran + 1))
 		cp b old && rm -f trace
-		TRACE=${cuts:+$PWD/trace} LD_PRELOAD=${cuts:+$tools/trace.so} exits 0 "$pardd" if="$a" of="$dev" table=$word \
+		TRACE=${cuts:+$PWD/trace} LD_PRELOAD=${cuts:+$tools/trace.so} exits 0 "$pardd" if="$a" of="$dev" table="$word" \
 		    ${cuts:+thr=1 engine=threads} && complete && sync "$dev" && sound "$dev" && same_parts && same_bytes || return
 		[[ -z $cuts ]] || always_has_one || return
 	fi

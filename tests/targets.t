@@ -602,8 +602,8 @@ plainly "lists the targets with -d" planned
 looked_at()
 {
 	rm -f faults
-	FAULTS="on=$PWD/src op=read nth=999999 fail=EIO" FAULT_LOG=$PWD/faults FAULT_LOG_ALL=1 LD_PRELOAD=$shim \
-	    exits 0 "$pardd" if=src "${@:2}" -d && n=$(grep -c ^read faults) && ((n > 0 && ($1 == 0 || n == $1))) ||
+	{ FAULTS="on=$PWD/src op=read nth=999999 fail=EIO" FAULT_LOG=$PWD/faults FAULT_LOG_ALL=1 LD_PRELOAD=$shim \
+	    exits 0 "$pardd" if=src "${@:2}" -d && n=$(grep -c ^read faults) && ((n > 0 && ($1 == 0 || n == $1))); } ||
 	    fail "it was read $n times, not $1"
 }
 looked_at_once()

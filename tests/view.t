@@ -212,7 +212,7 @@ serve()
 away()
 {
 	stuff 8M && serve && undo unmounted "$PWD/v" || return
-	"$tools/ends" how "$pardd" if="nbd+unix:///?socket=$PWD/a.sock" of=dst map=map view=v rescue=ondemand wait="$@" 2>err &
+	"$tools/ends" how "$pardd" if="nbd+unix:///?socket=$PWD/a.sock" of=dst map=map view=v rescue=ondemand wait="$1" "${@:2}" 2>err &
 	until_true 20 test -s v && view_page 0 && kill -9 $server || return
 	dd if=v of=asked bs=4096 skip=1000 count=1 iflag=direct status=none 2>asks &
 	reader=$!
@@ -333,7 +333,7 @@ frugal()
 	truncate -s 256M src && mkfs.ext4 -q -F -b 4096 -d files src && : >dst || return
 	bad=$(for ((i = 40; i < 80; i++)); do
 		debugfs -R "blocks d$((i % 40 + 1))/s/$i" src 2>/dev/null
-	done | tr -s ' \n' '\n\n' | awk 'n++ % 80 == 40 { printf "%s%.0f+512", s, $1 * 4096; s = "," }')
+	done | tr -s '[:space:]' '\n' | awk 'n++ % 80 == 40 { printf "%s%.0f+512", s, $1 * 4096; s = "," }')
 	undo umount -l "$PWD/at"
 	FAULT_LOG_ALL=1 viewing '' rescue=ondemand && loop v --read-only && blockdev --setra 0 "$dev" && asked=$(wanted) &&
 	    mount -o ro,norecovery "$dev" at && find at >list && (($(wc -l <list) > 160)) && asked=$(($(wanted) - asked)) &&
@@ -342,7 +342,7 @@ frugal()
 		cmp {at,files}/d$((i + 1))/s/$i || return
 	done
 	# as in reads of 128 KiB
-	little $((asked + 40 * 8 * (150 + (128 << 10) / 200))) 130 && ! cat at/d1/s/40 >page 2>cat && grep -q 'Input/output' cat && umount at && losetup -d "$dev" &&
+	little $((asked + 40 * 8 * (150 + (128 << 10) / 200))) 130 && ! cat at/d1/s/40 >page 2>said && grep -q 'Input/output' said && umount at && losetup -d "$dev" &&
 	    until_true 10 umount v && over 100
 }
 mounted()
