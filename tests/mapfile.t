@@ -178,6 +178,11 @@ if ((EUID == 0)) && command -v setpriv >/dev/null && (
 else
 	skip "not root, or no setpriv" "stops when the map cannot be read"
 fi
+# No room is left, nor a previous map to make some of.
+filled()
+{
+	rm -f small/map.bak && ! head -c 1M /dev/zero >>small/rest 2>/dev/null && [[ ! -e small/map.bak && ! -e small/map.pardd.tmp ]]
+}
 full()
 {
 	stuff && mkdir small && mount -t tmpfs -o size=64k none small && undo umount -l "$PWD/small" || return
@@ -188,9 +193,9 @@ full()
 	    same dst old && same small/map before && [[ ! -e small/map.pardd.tmp ]] || return
 	# and half way: what was saved stays, and the status says so
 	rm small/rest small/map && stuff || return
-	FAULTS="on=$PWD/src op=read sleep=150" LD_PRELOAD=$shim "$pardd" if=src of=dst \
+	FAULTS="on=$PWD/src op=read at=524288+ until=$PWD/go" LD_PRELOAD=$shim "$pardd" if=src of=dst \
 	    map=small/map mapinterval=1 bs=512 bpt=64 thr=1 2>err &
-	until_true 20 test -s small/map && head -c 1M /dev/zero >small/rest 2>/dev/null
+	until_true 20 grep -q ' +$' small/map && until_true 20 filled && touch go || return
 	exited 78 && says 'small/map' && does_not_say '^pardd: complete' &&
 	    [[ -s small/map && ! -e small/map.pardd.tmp ]]
 }
