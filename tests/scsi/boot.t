@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # lab: none
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
-# A clone boots: the firmware (OVMF) finds a kernel in the EFI system partition, and that the
-# root by its PARTUUID.  Minutes each, so only with LONG=1.  OVMF is the directory of it.
+# A clone boots: the firmware (OVMF), or a boot loader, finds a kernel in the EFI system
+# partition, and that the root by its PARTUUID.  Minutes each, so only with LONG=1.  OVMF is
+# the directory of it.
 . "$(dirname "$0")/../lib.sh"
 ovmf=${OVMF:-/usr/share/OVMF} cache=${BUILD:-$top/build}/scsi-lab
+loader=/usr/lib/systemd/boot/efi/systemd-bootx64.efi
 needs '[[ -n $LONG ]]' -- "not a long run"
 needs 'can_loop && command -v qemu-system-x86_64 mkfs.fat mcopy mke2fs sfdisk cpio' \
     '[[ -r $ovmf/OVMF_CODE_4M.fd && -r $ovmf/OVMF_VARS_4M.fd ]]' '"$top/tests/scsi/lab" -n' -- \
@@ -28,7 +30,19 @@ starts()
 	sleep 99
 	END
 }
-# system FILE SECTOR: the disk of one, whose file systems are for such sectors
+# starter: what the firmware starts goes to the file esp
+starter()
+{
+	local words="root=PARTUUID=${uuid,,} console=ttyS0 nokaslr mitigations=off"
+	if [[ $1 = kernel ]]; then
+		printf '%s\n' "\\vmlinuz initrd=\\initrd $words" >startup.nsh && mcopy -i esp startup.nsh ::
+		return
+	fi
+	printf '%s\n' 'title it' 'linux /vmlinuz' 'initrd /initrd' "options $words" >it.conf &&
+	    mmd -i esp ::/EFI ::/EFI/BOOT ::/loader ::/loader/entries && mcopy -i esp "$loader" ::/EFI/BOOT/BOOTX64.EFI &&
+	    mcopy -i esp it.conf ::/loader/entries/
+}
+# system FILE SECTOR STARTER: the disk of one, whose file systems are for such sectors
 system()
 {
 	local deb base uuid
@@ -38,9 +52,8 @@ system()
 	    head -c 20M /dev/urandom >root/noise && (cd root && sha256sum noise >sums) || return
 	truncate -s 300M "$1" && printf '%s\n' 'label: gpt' 'start=2048, size=100MiB, type=uefi' \
 	    'size=150MiB, type=linux, attrs="GUID:59"' | sfdisk -q "$1" && uuid=$(sfdisk --part-uuid "$1" 2) || return
-	printf "%s\n" "\\vmlinuz initrd=\\initrd console=ttyS0 root=PARTUUID=${uuid,,} nokaslr mitigations=off" >startup.nsh
 	cp deb/boot/vmlinuz-* vmlinuz && truncate -s 100M esp && mkfs.fat -F 16 -S "$2" esp >/dev/null &&
-	    mcopy -i esp vmlinuz initrd startup.nsh :: && dd status=none if=esp of="$1" bs=1M seek=1 conv=notrunc &&
+	    mcopy -i esp vmlinuz initrd :: && starter "$3" && dd status=none if=esp of="$1" bs=1M seek=1 conv=notrunc &&
 	    mke2fs -q -t ext4 -b 4096 -F -d root -E offset=$((101 << 20)) "$1" 38400
 }
 # boots FILE SECTOR
@@ -53,11 +66,16 @@ boots()
 	    -device "scsi-hd,drive=d,logical_block_size=$2,physical_block_size=$2"
 	grep -qa "found on sectors of $2" serial || fail "$(tail -n 30 serial | tr -cd '[:print:]\n')"
 }
-# cloned SECTOR BYTES WORD
+# cloned SECTOR BYTES STARTER
 cloned()
 {
-	system a "$1" && truncate -s "$2" b && loop b -b "$1" && exits 0 "$pardd" if=a of="$dev" table="$3" verify=1 && complete &&
+	system a "$1" "$3" && truncate -s "$2" b && loop b -b "$1" && exits 0 "$pardd" if=a of="$dev" table=fix verify=1 && complete &&
 	    losetup -d "$dev" && boots b "$1"
 }
-it "boots from a larger disk" cloned 512 350M fix
-it "boots from a larger disk with sectors of 4096 bytes" cloned 4096 400M fix
+it "boots from a larger disk" cloned 512 350M kernel
+it "boots from a larger disk with sectors of 4096 bytes" cloned 4096 400M kernel
+if [[ -r $loader ]]; then
+	it "... by systemd-boot" cloned 4096 400M loader
+else
+	skip "no systemd-boot-efi" "... by systemd-boot"
+fi
