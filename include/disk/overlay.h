@@ -6,7 +6,6 @@
 #define PARDD_OVERLAY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/stat.h>
 
 #include "disk/filesystem.h"

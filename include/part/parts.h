@@ -12,7 +12,6 @@
 #include "base/fault.h"
 #include "end/endpoint.h"
 #include "map/map.h"
-#include "plan/plan.h"
 
 enum table {			/* what a rescue has of a table */
 	TABLE_SOUND,

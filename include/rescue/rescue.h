@@ -10,7 +10,6 @@
 
 #include "base/fault.h"
 #include "copy/job.h"
-#include "map/mapfile.h"
 #include "rescue/exclusive.h"
 #include "rescue/flight.h"
 #include "rescue/gaps.h"

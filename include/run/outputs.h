@@ -5,8 +5,6 @@
 #ifndef PARDD_OUTPUTS_H
 #define PARDD_OUTPUTS_H
 
-#include <stdbool.h>
-
 #include "base/fault.h"
 #include "base/newfile.h"
 #include "copy/outcome.h"

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/loop.h>
 #include <stdio.h>
 #include <stdlib.h>

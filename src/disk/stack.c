@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/dm-ioctl.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "end/backend.h"
 
 enum {
 	TICK = 125000000,	/* ns, initial width of a slot */

@@ -6,7 +6,6 @@
 #define PARDD_FSCLUSTERS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "fsread.h"

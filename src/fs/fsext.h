@@ -6,7 +6,6 @@
 #define PARDD_FSEXT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "fsread.h"

@@ -12,9 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/fault.h"
-#include "end/lane.h"
-
 /*
  * The functions of librbd and librados.
  */

@@ -21,7 +21,6 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
-#include "end/backend.h"
 #include "targets.h"
 
 /* --- the state of each target -------------------------------------------- */

@@ -37,7 +37,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "base/path.h"
 #include "base/status.h"
 #include "cli/opts.h"

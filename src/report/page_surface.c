@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "part/remarks.h"
 
 enum {
 	BESIDE = 12,		/* columns for what is next to a bar */

@@ -19,7 +19,6 @@
 #include "base/print.h"
 #include "base/status.h"
 #include "copy/ranges.h"
-#include "disk/disk.h"
 #include "page.h"
 #include "part/clone_table.h"
 #include "part/parts.h"

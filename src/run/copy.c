@@ -19,7 +19,6 @@
 #include "part/used.h"
 #include "report/profile.h"
 #include "report/report.h"
-#include "rescue/rescue.h"
 #include "run/reattach.h"
 #include "verify/verify.h"
 #include "view/view.h"

@@ -35,7 +35,6 @@
 #include "base/secrets.h"
 #include "base/signals.h"
 #include "base/status.h"
-#include "copy/job.h"
 #include "end/endpoint.h"
 #include "record/events.h"
 #include "report/report.h"
