@@ -824,9 +824,9 @@ rescue_run(struct job *job)
 	run_classes(job);
 	if ((job->p->opts->rescue & RESCUE_ONDEMAND) == 0)
 		rescue_retry(job);
+	liveness_last(&job->worker[0]);
 	r->asked_all = true;
 	rescue_tell(r);
-	liveness_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
 		run_pass(job, &fills[i], PHASE_FILLING);
 	come_to_end(job);
