@@ -371,6 +371,7 @@ viewer_thread(void *arg)
 		}
 		viewer_answer_all(v);
 	}
+	viewer_answer_all(v);		/* who was not told yet */
 	return NULL;
 }
 
