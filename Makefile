@@ -122,7 +122,9 @@ $(BUILD)/sched/pardd: $(SRC:%.c=$(BUILD)/tsan/%.o) $(SCHED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# The program with disks that are made up in the place of those of a cluster.
+# The program with disks that are made up in the place of those of a cluster, and
+# readers in the place of those of the kernel.
+WRAPPED := confine signals_raise library_load geteuid
 SIM := $(wildcard tests/sim/*.c)
 $(SIM:tests/sim/%.c=$(BUILD)/sched/sim.%.o): $(BUILD)/sched/sim.%.o: \
     tests/sim/%.c $(CONFIG)/config.mk Makefile
@@ -139,7 +141,7 @@ $(BUILD)/sched/sim: $(filter-out %/net/rbd.o,$(PART:%.c=$(BUILD)/tsan/%.o)) \
     $(SIM:tests/sim/%.c=$(BUILD)/sched/sim.%.o)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) \
-	    -Wl,--wrap=confine,--wrap=signals_raise -o $@ $^ $(LIBS)
+	    $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
 
 -include $(wildcard $(BUILD)/sched/*.d)
 

@@ -61,7 +61,7 @@ it "does not run where another does" crowded
 finds()
 {
 	local without=net/rbd.o
-	make_faulty "$1" "$2" "$BUILD"/sched/{pardd_main,sim.*}.o -Wl,--wrap=confine,--wrap=signals_raise || return
+	make_faulty "$1" "$2" "$BUILD"/sched/{pardd_main,sim.*}.o -Wl,--wrap={confine,signals_raise,library_load,geteuid} || return
 	sim=$PWD/faulty
 	! "$sim" "${@:4}" -m 1 -s "$first" -n 5000 >said || fail "nobody noticed" || return
 	grep -q ": $3\$" said || fail "$(head -n 3 said)" || return
@@ -74,4 +74,19 @@ it "finds an end without a flush" finds src/run/lead.c 's/job_flush(job, &job->f
 it "finds an error of an earlier write that is taken for this one's" finds src/copy/transfer.c \
     's/ && !io->spent && left/ \&\& left/' '\(a sector is missing\|the map calls finished what is not\)'
 it "finds a rescue that goes on without the parts between bad ends" finds src/rescue/gaps.c \
-    's/^\t    s == UNSCRAPED;/\t    false;/' 'a sector is missing that could be read' -r
+    's/^\t    s == UNSCRAPED;/\t    false;/' \
+    '\(a sector is missing that could be read\|the map is left with what could be tried\)' -r
+needs "grep -q 'define HAVE_LIBFUSE3' '$top/config.h'" -- "built without libfuse3"
+it "finds a view that shows what is bad" finds src/view/view.c 's/^\t\tcase BAD:/&\n\t\t\tbreak;/' \
+    'a reader got something else' -r
+it "... and what is not written yet" finds src/rescue/rescue.c \
+    's/^\tif (!transfer_write_end(w, h->off, h->have))/\tmap_set(\&w->job->map, h->off, h->have, FINISHED);\n&/' \
+    'a reader got something else' -r
+it "... and that has an error for what was read last" finds src/view/view.c '/who was not told yet/d' \
+    'a reader got an error for what is not bad' -r
+it "finds bad blocks that are read again because they are asked for" finds src/rescue/gaps_asked.c \
+    's/return s == UNTRIED || /return s == BAD || s == UNTRIED || /;s/ \&\& s.status != FINISHED/ \&\& s.status != FINISHED \&\& s.status != BAD/' \
+    'a bad block was read too often' -r
+it "finds what readers ask for to leave a gap behind it" finds src/rescue/gaps_asked.c \
+    's/if (found && err == 0 && gap.end > p->end)/if (false)/' \
+    '\(a sector is missing that could be read\|the map is left with what could be tried\|it failed, .*\)' -r

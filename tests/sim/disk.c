@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "end/backend.h"
@@ -34,6 +35,17 @@ map_read(char *text, size_t room)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
+}
+
+bool
+machine_begin(void)
+{
+	unsigned char *now = machine.target[0].now;
+
+	machine.shown = memfd_create("target", MFD_CLOEXEC);
+	return machine.shown >= 0 && ftruncate(machine.shown, ROOM) == 0 &&
+	    mmap(now, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+	    machine.shown, 0) == now;
 }
 
 void
@@ -64,6 +76,26 @@ machine_on(void)
 	}
 }
 
+static void
+forget_errors(struct disk *d)
+{
+	memset(d->met, 0, sizeof(d->met));
+	memset(d->alone, 0, sizeof(d->alone));
+}
+
+void
+machine_again(void)
+{
+	struct disk *d = &machine.source;
+
+	if (d->returns)
+		d->gone_at = NEVER;
+	if (d->lies)
+		d->lie_at = NEVER;
+	d->lies = d->vanished = d->known = false;
+	forget_errors(d);
+}
+
 /* A sector that was not flushed yet is what it was before. */
 static void
 lose(struct disk *d)
@@ -77,7 +109,7 @@ lose(struct disk *d)
 		return;
 	memcpy(d->now + one * SECTOR, d->kept + one * SECTOR, SECTOR);
 	d->dirty[one] = false;
-	d->lost = d->failed = true;
+	d->lost = d->failed = d->loses = true;
 	d->lose_at = NEVER;
 }
 
@@ -93,22 +125,28 @@ come(struct disk *d)
 		machine_cut();
 	if (machine.dark)
 		return EIO;
+	if (d->requests == d->hang_at)
+		usleep(8000000);
 	if (d->requests++ >= d->lose_at)
 		lose(d);
 	if (d->requests > d->gone_at) {
-		d->failed = true;
+		d->failed = d->vanished = true;
 		return ENODEV;
 	}
 	return 0;
 }
 
 static int
-read_sector(struct disk *d, size_t i, unsigned char *to)
+read_sector(struct disk *d, size_t i, unsigned char *to, bool alone)
 {
 	if (d->bad[i] > 0) {
 		if (d->bad[i] != BAD)
 			d->bad[i]--;
+		d->met[i]++;
+		d->alone[i] += alone;
 		d->failed = true;
+		if (d->known && d->requests >= d->lie_at)
+			d->lies = d->vanished = true;
 		return EIO;
 	}
 	memcpy(to, d->now + i * SECTOR, SECTOR);
@@ -131,13 +169,18 @@ write_sector(struct disk *d, size_t i, const unsigned char *from)
 }
 
 static int
-one_sector(struct disk *d, const struct io *io)
+one_sector(struct disk *d, const struct io *io, bool lies)
 {
 	size_t i = (io->off + io->done) / SECTOR;
 
 	if (i >= d->sectors)
 		return io->op == OP_READ ? -1 : ENOSPC;
-	return io->op == OP_READ ? read_sector(d, i, io->buf + io->done) :
+	if (lies && io->op == OP_READ) {
+		memset(io->buf + io->done, 0, SECTOR);
+		return 0;
+	}
+	return io->op == OP_READ ? read_sector(d, i, io->buf + io->done,
+	    io->len == d->block) :
 	    write_sector(d, i, io->op == OP_ZERO ? NULL : io->buf + io->done);
 }
 
@@ -146,6 +189,7 @@ sim_transfer(struct lane *lane, struct io *io)
 {
 	struct disk *d = lane->ep->priv;
 	size_t half = io->done + (io->len - io->done) / 2;
+	bool lies = d->lies;
 	int err = come(d);
 
 	if (err == 0 && d->lost && io->op != OP_READ) {
@@ -154,7 +198,7 @@ sim_transfer(struct lane *lane, struct io *io)
 		err = EIO;
 	}
 	while (err == 0 && io->done < io->len) {
-		err = one_sector(d, io);
+		err = one_sector(d, io, lies);
 		if (err != 0)
 			break;
 		io->done += SECTOR;
@@ -162,6 +206,8 @@ sim_transfer(struct lane *lane, struct io *io)
 			err = come(d);
 	}
 	io->err = err < 0 ? 0 : err;
+	d->known = d->known || (err == 0 && io->len > 0 && io->buf != NULL &&
+	    io->buf[0] != 0);
 	if (io->err == EIO && !machine.dark && d->exact)
 		io->bad_off = io->off + io->done;
 }
@@ -312,6 +358,38 @@ sim_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	return 0;
 }
 
+static int sim_open(struct endpoint *, bool look, struct fault *);
+static int sim_view(const struct endpoint *, bool *cached);
+
+#define SIM_BACKEND \
+	.open = sim_open, \
+	.attach = sim_attach, \
+	.detach = sim_detach, \
+	.transfer = sim_transfer, \
+	.start = sim_start, \
+	.pollfd = sim_pollfd, \
+	.service = sim_service, \
+	.finish = sim_finish, \
+	.extent = sim_extent, \
+	.flush = sim_flush, \
+	.open_readback = sim_readback, \
+	.close = nothing_to_do
+
+/* A target that view= shows. */
+static const struct backend viewed_backend = {
+	SIM_BACKEND,
+	.view = sim_view,
+};
+
+/* The contents of the first target. */
+static int
+sim_view(const struct endpoint *ep, bool *cached)
+{
+	(void)ep;
+	*cached = true;
+	return fcntl(machine.shown, F_DUPFD_CLOEXEC, 0);
+}
+
 static int
 sim_open(struct endpoint *ep, bool look, struct fault *f)
 {
@@ -319,7 +397,15 @@ sim_open(struct endpoint *ep, bool look, struct fault *f)
 	struct disk *d = n == 0 ? &machine.source : &machine.target[n - 1];
 
 	(void)look;
-	(void)f;
+	if (n == 0 && d->vanished) {	/* it was open already */
+		if (!d->returns || sched_roll(3) == 0)
+			return fault_set(f, STATUS_ERRNO + ENODEV, "not there");
+		d->gone_at = NEVER;
+		d->lies = false;
+		forget_errors(d);	/* they were perhaps none */
+	}
+	if (machine.viewed && n == 1)
+		ep->be = &viewed_backend;
 	ep->priv = d;
 	ep->geo.size = ep->geo.room = (int64_t)(d->sectors * SECTOR);
 	ep->geo.block = ep->geo.io_align = (uint32_t)d->block;
@@ -332,16 +418,5 @@ sim_open(struct endpoint *ep, bool look, struct fault *f)
 }
 
 const struct backend rbd_backend = {
-	.open = sim_open,
-	.attach = sim_attach,
-	.detach = sim_detach,
-	.transfer = sim_transfer,
-	.start = sim_start,
-	.pollfd = sim_pollfd,
-	.service = sim_service,
-	.finish = sim_finish,
-	.extent = sim_extent,
-	.flush = sim_flush,
-	.open_readback = sim_readback,
-	.close = nothing_to_do,
+	SIM_BACKEND,
 };

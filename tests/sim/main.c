@@ -28,6 +28,7 @@
 #include "../sched/sched.h"
 #include "model.h"
 #include "plan/confine.h"
+#include "readers.h"
 #include "sim.h"
 
 enum { WORDS = 24, LETTERS = 32, LIVES = 6, COPIED = 256 };
@@ -114,12 +115,12 @@ make_disk(struct disk *d, size_t sectors, size_t block)
 	d->zeroes = chance(2);
 	d->exact = chance(2);
 	d->slow = chance(3) ? 0 : (unsigned)some(17);
-	d->gone_at = d->lose_at = NEVER;
+	d->gone_at = d->lose_at = d->hang_at = d->lie_at = NEVER;
 	fill(d, chance(2));
 }
 
 static void
-spoil_source(struct disk *d, bool worse)
+spoil_source(struct disk *d, bool worse, bool rescued)
 {
 	size_t n, at, k, length;
 
@@ -134,6 +135,11 @@ spoil_source(struct disk *d, bool worse)
 	}
 	if (chance(8))
 		d->gone_at = some(8);
+	if (rescued && chance(8))
+		d->lie_at = some(6);
+	if (chance(8))
+		d->hang_at = some(8);
+	d->returns = rescued && chance(2);
 }
 
 static void
@@ -163,7 +169,7 @@ throw_machine(struct order *o, bool worse)
 	unsigned t;
 
 	machine.requests = 0;
-	machine.dark = false;
+	machine.dark = machine.viewed = false;
 	machine.map[0] = '\0';
 	machine.targets = o->map || !chance(4) ? 1 : 2 +
 	    (unsigned)sched_roll(TARGETS - 1);
@@ -180,24 +186,53 @@ throw_machine(struct order *o, bool worse)
 	for (t = 0; t < machine.targets; t++)
 		make_disk(&machine.target[t], (o->seek + o->count + some(4) +
 		    unit) / unit * unit, block);
-	spoil_source(&machine.source, worse);
+	spoil_source(&machine.source, worse, o->map);
 	for (t = 0; t < machine.targets; t++)
 		spoil_target(&machine.target[t]);
 	machine.cut_at = machine.signal_at = NEVER;
 }
 
+/*
+ * Up to 16, who read now and then or without a pause, and what they are to be
+ * answered.  Returns whether nothing else is to be read.
+ */
+static bool
+throw_readers(struct line *l, const struct order *o, bool last)
+{
+	struct readers r = { .n = 1 + (unsigned)sched_roll(chance(2) ? 16 : 3),
+		.times = (unsigned)some(7), .pause = (unsigned)some(18) };
+	bool only = !last && chance(3);
+
+	r.unmount = only || chance(8);
+	add(l, "view=view");
+	readers_prepare(&r, o->skip, o->count, o->thorough);
+	return only;
+}
+
 /* How to rescue: the last time, all that can be. */
 static void
-throw_rescue(struct line *l, bool last)
+throw_rescue(struct line *l, struct order *o, bool last)
 {
-	static const char *const ways[] = { "rescue=reverse",
-		"rescue=noscrape", "rescue=notrim,nosweep", "maxerrors=2",
-		"minrate=1M", "maxtime=1" };
+	static const char *const ways[] = { "reverse", "noscrape",
+		"notrim,nosweep" };
+	static const char *const limits[] = { "maxerrors=2", "minrate=1M",
+		"maxtime=1" };
+	size_t way = !chance(2) ? 6 : last ? 0 : sched_roll(6);
+	bool only;
 
 	add(l, "map=map");
 	add(l, "mapinterval=1");
-	if (chance(2))
-		add(l, "%s", ways[last ? 0 : sched_roll(6)]);
+	if (chance(3))
+		add(l, "wait=20");
+	if (way > 2 && way < 6)
+		add(l, "%s", limits[way - 3]);
+	o->thorough = way == 0 || way == 6;
+	machine.viewed = readers_can() && chance(2);
+	only = machine.viewed && throw_readers(l, o, last);
+	if (only || way < 3)
+		add(l, "rescue=%s%s%s", way < 3 ? ways[way] : "",
+		    only && way < 3 ? "," : "", only ? "ondemand" : "");
+	o->thorough = o->thorough && !only;
 }
 
 static void
@@ -221,7 +256,7 @@ throw_copy(struct line *l)
 }
 
 static void
-throw_line(struct line *l, const struct order *o, bool last)
+throw_line(struct line *l, struct order *o, bool last)
 {
 	size_t bs = machine.source.block;
 	unsigned t;
@@ -242,10 +277,11 @@ throw_line(struct line *l, const struct order *o, bool last)
 		add(l, "coe=1");
 	if (machine.targets > 1)
 		add(l, "timeout=86400");	/* nobody is left behind */
-	if (chance(4))
-		add(l, "retries=%u", (unsigned)sched_roll(3));
+	o->retries = chance(4) ? (unsigned)sched_roll(3) : 0;
+	if (o->retries > 0)
+		add(l, "retries=%u", o->retries);
 	if (o->map)
-		throw_rescue(l, last);
+		throw_rescue(l, o, last);
 	else
 		throw_copy(l);
 }
@@ -325,16 +361,21 @@ play(uint64_t seed, bool rescues, bool loud, uint64_t count[])
 	throw_machine(&o, rescues);
 	unlink("map");
 	unlink("map.bak");
+	unlink("view");
 	model_begin(&o);
 	for (life = 0; life < LIVES && !last && wrong == NULL; life++) {
 		last = life == LIVES - 1 || ((life > 0 || !rescues) &&
 		    chance(2));
 		throw_line(&l, &o, last);
+		model_again(&o);
+		machine_again();
 		if (loud)
 			show(&l);
 		disturb(last, rescues);
 		status = start(&l);
-		wrong = model_judge(status, last);
+		wrong = machine.viewed ? readers_wrong() : NULL;
+		if (wrong == NULL)
+			wrong = model_judge(status, last);
 		if (loud)
 			fprintf(stderr, "%s %d%s%s\n", status < 0 ?
 			    "power cut" : "status", status, wrong != NULL ?
@@ -368,6 +409,7 @@ main(int argc, char *argv[])
 {
 	uint64_t seed = 1, n = 1, most = 5, i, failed = 0;
 	uint64_t count[256] = { 0 };
+	unsigned long good, bad;
 	bool loud = false, rescues = false;
 	const char *wrong;
 	int c, out, nothing, directory;
@@ -393,6 +435,8 @@ main(int argc, char *argv[])
 			errx(2, "usage: sim [-rv] [-m MOST] [-s SEED] [-n RUNS]");
 		}
 	directory = lock_dir();
+	if (!machine_begin())
+		err(2, "the target");
 	out = dup(STDOUT_FILENO);
 	nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (out < 0 || nothing < 0 || (!loud && dup2(nothing, 2) != 2))
@@ -411,7 +455,8 @@ main(int argc, char *argv[])
 		if (count[c] > 0)
 			dprintf(out, " %d: %llu", c == 255 ? -1 : c,
 			    (unsigned long long)count[c]);
-	dprintf(out, "\n");
+	readers_count(&good, &bad);
+	dprintf(out, "; readers: %lu answers, %lu errors\n", good, bad);
 	close(directory);
 	return failed > 0;
 }

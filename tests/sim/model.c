@@ -11,6 +11,7 @@
 static struct order order;
 static unsigned char before[TARGETS][ROOM];
 static bool ever_bad[SECTORS];		/* of the source */
+static bool ever_lied;
 
 void
 model_begin(const struct order *o)
@@ -21,8 +22,15 @@ model_begin(const struct order *o)
 	for (i = 0; i < machine.targets; i++)
 		memcpy(before[i], machine.target[i].now,
 		    machine.target[i].sectors * SECTOR);
+	ever_lied = false;
 	for (i = 0; i < SECTORS; i++)
 		ever_bad[i] = machine.source.bad[i] > 0;
+}
+
+void
+model_again(const struct order *o)
+{
+	order = *o;
 }
 
 /* Of a sector of a target: whether it is the source's that belongs there. */
@@ -44,7 +52,7 @@ zeroed(const unsigned char *image, size_t i)
 }
 
 /* The blocks that are lost with a bad sector have it in them. */
-static bool
+bool
 near_bad(size_t from)
 {
 	size_t unit = machine.source.block / SECTOR, i = from - from % unit, n;
@@ -69,7 +77,7 @@ only_ours(unsigned t, const unsigned char *image)
 		if (i < order.seek || i >= order.seek + order.count)
 			return "a sector was written that is none of the copy";
 		if (!copied(image, i) && !(zeroed(image, i) &&
-		    near_bad(i - order.seek + order.skip)))
+		    (ever_lied || near_bad(i - order.seek + order.skip))))
 			return "a sector is neither the source's nor the old";
 	}
 	return NULL;
@@ -115,6 +123,35 @@ map_true(const char *text)
 	return NULL;
 }
 
+/* Nothing is left to be done: as it is without readers. */
+static const char *
+map_ended(const char *text)
+{
+	unsigned long long off, len, end = (order.skip + order.count) * SECTOR;
+	char what;
+
+	for (; *text != '\0'; text += strcspn(text, "\n"), text += *text != 0)
+		if (sscanf(text, "0x%llx 0x%llx %c", &off, &len, &what) == 3 &&
+		    off + len > order.skip * SECTOR && off < end &&
+		    what != '+' && what != '-')
+			return "the map is left with what could be tried";
+	return NULL;
+}
+
+/* A bad block is met once in a longer read, and once alone. */
+static const char *
+errors_few(void)
+{
+	const struct disk *d = &machine.source;
+	size_t i;
+
+	for (i = 0; i < d->sectors; i++)
+		if (d->alone[i] > 1 + order.retries || d->met[i] > 2 +
+		    order.retries)
+			return "a bad block was read too often";
+	return NULL;
+}
+
 static const char *
 targets_right(int status, bool quiet)
 {
@@ -132,7 +169,7 @@ targets_right(int status, bool quiet)
 		    (quiet && sound && !d->failed))
 			wrong = complete(t, true);
 		else if (quiet && !d->failed && (order.map || order.coe) &&
-		    machine.source.gone_at == NEVER)
+		    machine.source.gone_at == NEVER && !machine.source.lies)
 			wrong = complete(t, false);
 		if (wrong != NULL)
 			return wrong;
@@ -162,12 +199,18 @@ model_judge(int status, bool quiet)
 			memcpy(text, machine.map, sizeof(text));
 		else
 			map_read(text, sizeof(text));
-		if ((wrong = map_true(text)) != NULL)
+		ever_lied = ever_lied || machine.source.lies;
+		if ((wrong = map_true(text)) != NULL ||
+		    (wrong = errors_few()) != NULL)
 			return wrong;
 	}
 	if (status == STATUS_USAGE || status == STATUS_REFUSED)
 		return "the run was refused";
 	if (status > 0 && quiet && !anything_failed())
 		return "it failed, and nothing else did";
-	return targets_right(status, quiet);
+	if ((wrong = targets_right(status, quiet)) != NULL)
+		return wrong;
+	return order.map && quiet && order.thorough &&
+	    !machine.source.vanished && !machine.target[0].failed ?
+	    map_ended(text) : NULL;
 }

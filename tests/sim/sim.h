@@ -23,7 +23,7 @@ enum {
 
 struct disk {
 	size_t		 sectors, block;	/* bytes of a block */
-	unsigned char	 now[ROOM];	/* what it answers */
+	_Alignas(4096) unsigned char now[ROOM];	/* what it answers */
 	unsigned char	 kept[ROOM];	/* what a power cut leaves */
 	bool		 dirty[SECTORS];	/* where these may differ */
 	uint8_t		 bad[SECTORS];	/* reads that fail yet; BAD: all */
@@ -32,8 +32,19 @@ struct disk {
 	unsigned	 slow;		/* us, of a request, about */
 	uint64_t	 gone_at;	/* of its requests, or NEVER */
 	uint64_t	 lose_at;	/* what it wrote back is lost, by one */
+	uint64_t	 hang_at;	/* the same: it takes 8 s */
+	uint64_t	 lie_at;	/* after an error from here on it has
+					 * zeros, and no errors any more, */
+	bool		 known;		/* if it was seen to have more */
+	bool		 lies;
+	bool		 returns;	/* when it is gone, if it is opened
+					 * again */
+	bool		 vanished;	/* in this run; or it has lied */
+	uint8_t		 met[SECTORS];	/* errors of this run, by sector, */
+	uint8_t		 alone[SECTORS];	/* and of a block alone */
 	uint64_t	 requests;
-	bool		 lost;		/* the next who asks is told */
+	bool		 lost;		/* the next who asks is told, */
+	bool		 loses;		/* or somebody was */
 	bool		 failed;	/* anything, and it said so */
 };
 
@@ -45,17 +56,25 @@ struct machine {
 	unsigned	 targets;
 	uint64_t	 requests;	/* to all of them */
 	uint64_t	 cut_at, signal_at;	/* by that one, or NEVER */
+	int		 shown;		/* the first target, as a file */
+	bool		 viewed;	/* by view= */
 	bool		 dark;		/* the power has been cut */
 	char		 map[1 << 16];	/* as it was then */
 };
 
 extern struct machine machine;
 
+/* Before all else; false: with errno. */
+bool machine_begin(void);
+
 /* The power goes, and with it what was not flushed, in part. */
 void machine_cut(void);
 
 /* It is there again, and so is what was kept. */
 void machine_on(void);
+
+/* The source is to be used by another run. */
+void machine_again(void);
 
 /* The map's file, as it is; "" for none. */
 void map_read(char *text, size_t room);
