@@ -148,7 +148,7 @@ broken()
 cut()
 {
 	local size i at
-	packed "$1" 300 && mv x whole && size=$(stat -c %s whole) && RANDOM=7 || return
+	packed "$1" 300 && mv x whole && size=$(stat -c %s whole) && RANDOM=${SEED:-7} || return
 	for ((i = 0; i < $2; i++)); do
 		at=$(((RANDOM << 15 | RANDOM) % size))
 		head -c $at whole >x
@@ -159,7 +159,7 @@ cut()
 flipped()
 {
 	local size i at bit byte
-	packed "$1" 300 && cp x whole && size=$(stat -c %s whole) && RANDOM=8 || return
+	packed "$1" 300 && cp x whole && size=$(stat -c %s whole) && RANDOM=${SEED:-8} || return
 	for ((i = 0; i < $2; i++)); do
 		at=$(((RANDOM << 15 | RANDOM) % size)) bit=$((1 << RANDOM % 8))
 		cp whole x

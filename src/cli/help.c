@@ -12,40 +12,44 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
+/*
+ * A pointer is relocated at each start.  So the tables have the texts
+ * themselves, with a NUL that the compiler misses if there is no room for it.
+ */
 static const struct line {
-	const char	*name, *arg, *help;
+	char		 name[16], arg[16], help[60];
 } lines[] = {
-#define NAME(name, field, arg, help)	{ #name, arg, help },
+#define NAME(name, field, arg, help)	{ #name "\0", arg "\0", help "\0" },
 #define NUMBER(name, field, absent, least, most, arg, help) \
-	{ #name, arg, help },
-#define ALIAS(name, of, arg)		{ #name, arg, "as " #of "=" },
-#define WORDS(name, field, arg, help)	{ #name, arg, help },
+	NAME(name, field, arg, help)
+#define ALIAS(name, of, arg)		NAME(name, , arg, "as " #of "=")
+#define WORDS(name, field, arg, help)	NAME(name, field, arg, help)
 #include "cli/operands.def"
 };
 
 static const struct group {
-	const char	*name, *title;
-	const char	*first;		/* of its operands */
+	char		 name[16], title[60];
+	char		 first[16];	/* of its operands */
 } groups[] = {
-#define GROUP(name, title, first)	{ #name, title, #first },
+#define GROUP(name, title, first)	{ #name "\0", title "\0", #first "\0" },
 #include "cli/operands.def"
 };
 
 static const struct word {
-	const char	*operand, *word, *help;
-	const char	*name;	/* of a value after a colon, or NULL */
+	char		 operand[16], word[16], help[60];
+	char		 name[8];	/* of a value after a colon, or "" */
 } words[] = {
-#define WORD(operand, word, bit, help)	{ #operand, word, help, NULL },
+#define WORD(operand, word, bit, help)	NAMED(operand, word, bit, "", help)
 #define NAMED(operand, word, field, name, help) \
-	{ #operand, word, help, name },
+	{ #operand "\0", word "\0", help "\0", name "\0" },
 #include "cli/operands.def"
 };
 
 static const struct option {
-	char		 letter;
-	const char	*name, *help;
+	char		 letter, name[16], help[60];
 } options[] = {
-#define OPTION(letter, name, mode, help)	{ letter, name, help },
+#define OPTION(letter, name, mode, help) \
+	{ letter, name "\0", help "\0" },
 #include "cli/operands.def"
 };
 
@@ -62,8 +66,7 @@ words_help(FILE *out, const char *operand)
 		if (strcmp(words[i].operand, operand) != 0)
 			continue;
 		snprintf(head, sizeof(head), "%s%s%s", words[i].word,
-		    words[i].name != NULL ? ":" : "",
-		    words[i].name != NULL ? words[i].name : "");
+		    words[i].name[0] != '\0' ? ":" : "", words[i].name);
 		fprintf(out, "    %-14s  %s\n", head, words[i].help);
 	}
 }
@@ -212,7 +215,7 @@ opts_help(FILE *out, const char *subject, struct fault *f)
 static const char *
 word_colon(const struct word *w, const char *text)
 {
-	return w->name != NULL ? text : "";
+	return w->name[0] != '\0' ? text : "";
 }
 
 /* Print if|of|..., the operands whose value is a file name. */

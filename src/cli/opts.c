@@ -30,11 +30,11 @@ enum kind {			/* the type of the member: */
 };
 
 struct row {
-	const char	*name;
+	char		 name[16];	/* see help.c */
 	enum kind	 kind;
 	size_t		 field;		/* offset in struct opts */
 	int64_t		 absent, least, most;
-	const char	*unit;		/* as --help shows it */
+	char		 unit[16];	/* as --help shows it */
 };
 
 /* The member of *o that the row describes. */
@@ -289,12 +289,13 @@ row_number(struct opts *o, const struct row *row, const char *arg,
 enum { WORDS_TOLD = 8 };	/* an operand with more is not listed in full */
 
 static const struct word {
-	const char	*operand, *word;
+	char		 operand[16], word[16];	/* see help.c */
 	unsigned	 bit;
 	bool		 refused;
 } words[] = {
-#define WORD(operand, word, bit, help)	{ #operand, word, bit, false },
-#define NOWORD(operand, word)		{ #operand, word, 0, true },
+#define WORD(operand, word, bit, help)	\
+	{ #operand "\0", word "\0", bit, false },
+#define NOWORD(operand, word)	{ #operand "\0", word "\0", 0, true },
 #include "cli/operands.def"
 };
 
@@ -453,10 +454,11 @@ enum { MENDS = 2 };		/* default of retries= with verify= */
 
 static const struct row rows[] = {
 #define NAME(name, field, arg, help) \
-	{ #name, NAME_ROW, AT(field), 0, 0, 0, arg },
+	{ #name "\0", NAME_ROW, AT(field), 0, 0, 0, arg "\0" },
 #define NUMBER(name, field, absent, least, most, unit, help) \
-	{ #name, NUMBER_ROW, AT(field), absent, least, most, unit },
-#define WORDS(name, field, ...)	{ #name, WORDS_ROW, AT(field), 0, 0, 0, "" },
+	{ #name "\0", NUMBER_ROW, AT(field), absent, least, most, unit "\0" },
+#define WORDS(name, field, ...) \
+	{ #name "\0", WORDS_ROW, AT(field), 0, 0, 0, "" },
 #include "cli/operands.def"
 };
 

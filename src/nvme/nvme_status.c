@@ -60,7 +60,7 @@ static const struct meaning {
 	uint8_t		 read, write;	/* enum nvme_result */
 	uint8_t		 status;
 	int		 err;
-	const char	*words;
+	char		 words[48];
 } meanings[] = {
 	{ 0x001, NVME_FATAL, NVME_FATAL, SG_LIB_CAT_INVALID_OP, 0,
 	    "invalid command opcode" },

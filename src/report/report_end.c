@@ -26,10 +26,9 @@ typedef unsigned long long ull;
 static void
 report_records(const struct plan *p, const struct tally *t)
 {
-	print(stderr, "%llu+%d records in", (ull)(t->read / p->bs),
-	    t->read % p->bs != 0);
-	print(stderr, "%llu+%d records out", (ull)(t->written / p->bs),
-	    t->written % p->bs != 0);
+	print_raw("%llu+%d records in\n%llu+%d records out\n",
+	    (ull)(t->read / p->bs), t->read % p->bs != 0,
+	    (ull)(t->written / p->bs), t->written % p->bs != 0);
 }
 
 static void
