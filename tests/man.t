@@ -88,15 +88,17 @@ it "names the refused conversions" refused_words
 
 statuses()
 {
-	local n rows
+	local n rows seen=0
 	rows=$(section 'EXIT STATUS' pardd.8 | grep '^\.It ')
 	while read -r n; do
+		((++seen))
 		case $n in
 		50)	grep -q '^\.It 51 to 96$' <<<"$rows" ;;
 		128)	grep -q '^\.It 128 + Ar n$' <<<"$rows" ;;
 		*)	grep -qw "$n" <<<"$rows" ;;
 		esac || fail "no $n" || return
-	done < <(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]*\),.*/\1/p' "$top/include/base/status.h")
+	done < <(sed -n 's/^STATUS([A-Z_]*, \([0-9]*\),.*/\1/p' "$top/include/base/statuses.def")
+	((seen > 9)) || fail "only $seen"
 }
 it "has every exit status in the manual" statuses
 

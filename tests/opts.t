@@ -396,13 +396,47 @@ subjects()
 	for subject in iflag oflag; do
 		exits 0 "$pardd" -h $subject && (($(wc -l <out) > 20)) && grep -q '^    direct ' out && cat out >>some || return
 	done
-	"$pardd" --help all | grep '^  *[-a-z0-9]* *[^ ]*=' | grep -v '^  pardd' >every && (($(wc -l <every) > 60)) || return
+	"$pardd" --help all | grep '^  *[-a-z0-9]* *[^ ]*=' | grep -v '^  \(pardd\|echo\) ' >every && (($(wc -l <every) > 60)) || return
 	! grep -vxFf some every | grep -v ' how to \(read\|write\)$' || fail "not below a subject"
 }
 it "shows all of --help by its subjects" subjects
+# What it shows is run by examples.t, where it stands on another page.
+shown_elsewhere()
+{
+	local line
+	exits 0 "$pardd" --help examples && sed -n 's/^  \([^ ].*[^ ]\)   *[^ ].*/\1/p' out >lines &&
+	    (($(wc -l <lines) > 12)) || return
+	while read -r line; do
+		grep -qF -- "$line" "$top/README.md" "$top"/man/* || fail "no page has: $line" || return
+	done <lines
+}
+it "shows examples that another page has" shown_elsewhere
+statuses()
+{
+	exits 0 "$pardd" --help status && grep -q '^  101 .*nothing was touched' out && grep -q 'as 33' out &&
+	    grep -q '^  status=' out && exits 0 "$pardd" --help 78 && grep -q '78 no space left' out
+}
+it "knows the exit statuses" statuses
+# finds WORD LINE...: these beginnings of lines, and no line without it
+finds()
+{
+	local word=$1 line
+	shift
+	exits 0 "$pardd" --help "$word" && [[ ! -s err ]] || return
+	for line; do
+		grep -qF -- "  $line" out || fail "no $line" || return
+	done
+	! grep -iv "$word" out | grep -v '^  [a-z0-9]*=' || fail "what is that?"
+}
+it "finds what one may want to do" finds wipe 'pardd if=/dev/zero of=/dev/sdb verify=1 '
+it "... with another machine, too" finds SSH 'pardd if=/dev/sda | ssh root@host'
+it "finds operands by what is said of them" finds serial iserial= oserial=
+it "... and by a word of theirs" finds gzip decode= '  gz '
+it "... and options" finds plan '-d, --dry-run'
 no_subject()
 {
 	exits 1 "$pardd" --help nonsense && [[ ! -s out ]] && one_line 'nonsense: there is no such subject' &&
+	    exits 1 "$pardd" --help edium && [[ ! -s out ]] &&
 	    exits 0 "$pardd" --help if=a && grep -q '^usage' out && exits 0 "$pardd" --help count && [[ $(wc -l <out) = 1 ]]
 }
 it "knows no other subject" no_subject

@@ -245,8 +245,9 @@ const char *opts_word(const char *operand, unsigned bit);
 
 /*
  * Print the help, or a completion script.  The subject is a group of operands,
- * one of them, "options", "all", or NULL: the first screen.  Both return -1
- * with a usage error in *f if the subject or the shell is unknown.
+ * one of them, "status", "examples", "options", "all", or NULL: the first
+ * screen; of any other word the rows of all in which it stands.  Both return -1
+ * with a usage error in *f if there are none, or the shell is unknown.
  */
 int opts_help(FILE *, const char *subject, struct fault *f);
 int opts_completion(FILE *, const char *shell, struct fault *f);

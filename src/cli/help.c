@@ -3,11 +3,15 @@
  */
 #include "cli/opts.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "base/status.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -52,6 +56,41 @@ static const struct option {
 	{ letter, name "\0", help "\0" },
 #include "cli/operands.def"
 };
+
+static const char states[] =
+#define STATUS(name, n, row)	"  " row "\n"
+#include "base/statuses.def"
+    "\n";
+
+/* What is typed most, and what else may be wanted. */
+static const char most_used[] =
+    "  pardd -l                                    which disks are there?\n"
+    "  pardd if=/dev/sda of=/dev/sdb -d            what would a clone do?\n"
+    "  pardd if=/dev/sda of=/dev/sdb               clone; everything on sdb is "
+    "lost\n"
+    "  pardd if=/dev/sda of=sda.img                make an image\n"
+    "  pardd if=debian.iso of=/dev/sdb verify=1    write an image, and check "
+    "it\n"
+    "  pardd if=/dev/sda of=sda.img map=sda.map    rescue a failing disk\n";
+static const char less_used[] =
+    "  pardd if=sda.img of=/dev/sda                restore a disk\n"
+    "  pardd if=/dev/sda of=/dev/sdb table=fix     clone to a smaller disk\n"
+    "  pardd if=/dev/sda ipart=1 of=/dev/sdb opart=2  copy, restore one "
+    "partition\n"
+    "  pardd if=sda.img.xz decode=auto of=/dev/sdb verify=1  flash a packed "
+    "image\n"
+    "  pardd if=/dev/sda of=/dev/sdb used=only     only what is used, in LVM, "
+    "too\n"
+    "  pardd if=/dev/sda of=/dev/sdb map=clone.map  again: it resumes\n"
+    "  pardd if=/dev/sda of=/dev/sdb oflag=sparing  write only what has "
+    "changed\n"
+    "  pardd if=/dev/sda of=/dev/sdb compare=1     do they differ?\n"
+    "  pardd if=/dev/zero of=/dev/sdb verify=1     wipe, erase a disk\n"
+    "  pardd if=/dev/sda | ssh root@host pardd of=/dev/sdb  to another "
+    "machine\n"
+    "  pardd if=/dev/sda of=nbd://127.0.0.1 verify=1  to an NBD export\n"
+    "  echo rate=20M | socat - UNIX-CONNECT:path   slow down one with "
+    "control=path\n";
 
 /* One that lists more words than this has a screen of its own. */
 enum { WORDS_SHOWN = 8 };
@@ -133,45 +172,20 @@ options_help(FILE *out)
 }
 
 static void
-most_used(FILE *out)
-{
-	fputs("\n  pardd -l                                    "
-	    "which disks are there?\n"
-	    "  pardd if=/dev/sda of=/dev/sdb -d            "
-	    "what would a clone do?\n"
-	    "  pardd if=/dev/sda of=/dev/sdb               "
-	    "clone; everything on sdb is lost\n"
-	    "  pardd if=/dev/sda of=sda.img                "
-	    "make an image\n"
-	    "  pardd if=debian.iso of=/dev/sdb verify=1    "
-	    "write an image, and check it\n"
-	    "  pardd if=/dev/sda of=sda.img map=sda.map    "
-	    "rescue a failing disk\n", out);
-}
-
-static void
-subjects_help(FILE *out)
+first_screen(FILE *out)
 {
 	size_t i;
 
-	fputs("\nMore: pardd --help SUBJECT, which is an operand, all, "
-	    "options, or", out);
-	for (i = 0; i < COUNT(groups); i++)
-		fprintf(out, "%s%s", i == 0 ? "\n" : " ",
-		    groups[i].name);
-	fputs(".\nThe manual: pardd, pardd-rescue, pardd-ends, pardd-images, "
-	    "pardd-json.\n", out);
-}
-
-static void
-first_screen(FILE *out)
-{
 	fputs("usage: pardd [option]... if=FILE of=FILE [operand]...\n"
 	    "Copy blocks from one end to another, many at a time. Status 0 "
 	    "means that every\nbyte is in its place and flushed.\n\n", out);
 	group_help(out, 0, WORDS_SHOWN);
-	most_used(out);
-	subjects_help(out);
+	fprintf(out, "\n%s\nMore: pardd --help SUBJECT: an operand, any word "
+	    "(wipe), all, options, examples,\nstatus", most_used);
+	for (i = 0; i < COUNT(groups); i++)
+		fprintf(out, " %s", groups[i].name);
+	fputs(".\nThe manual: pardd, pardd-rescue, pardd-ends, pardd-images, "
+	    "pardd-json.\n", out);
 }
 
 static void
@@ -185,7 +199,51 @@ all_help(FILE *out)
 		fputc('\n', out);
 	}
 	options_help(out);
-	most_used(out);
+	fprintf(out, "\nExit status\n%s%s%s", states, most_used, less_used);
+}
+
+/*
+ * Whether "what" stands where a row has its name, or a word of what it says of
+ * that begins so.
+ */
+static bool
+row_is_about(const char *row, const char *what)
+{
+	enum { NAMES = 20 };	/* columns */
+	const char *at = strcasestr(row, what);
+
+	while (at != NULL && at > row + NAMES && isalnum((unsigned char)at[-1]))
+		at = strcasestr(at + 1, what);
+	return at != NULL;
+}
+
+/* Print the rows in which a word stands; that of an operand above its words. */
+static int
+search_help(FILE *out, const char *what, struct fault *f)
+{
+	char *text = NULL, *rest, *row, *above = NULL;
+	bool found = false, word;
+	size_t size;
+	FILE *all = open_memstream(&text, &size);
+
+	if (all != NULL)
+		all_help(all);
+	if (all == NULL || !print_close(all, &text))
+		return fault_errno(f, ENOMEM, "--help %s", what);
+	for (rest = text; (row = strsep(&rest, "\n")) != NULL; ) {
+		word = strspn(row, " ") == 4;
+		above = word ? above : row;
+		if (!row_is_about(row, what))
+			continue;
+		if (word && above != NULL)
+			fprintf(out, "%s\n", above);
+		fprintf(out, "%s\n", row);
+		above = NULL;
+		found = true;
+	}
+	free(text);
+	return found ? 0 : fault_set(f, STATUS_USAGE, "--help %s: there is no "
+	    "such subject, and it stands nowhere in --help all", what);
 }
 
 int
@@ -199,6 +257,10 @@ opts_help(FILE *out, const char *subject, struct fault *f)
 		return all_help(out), 0;
 	if (strcmp(subject, "options") == 0)
 		return options_help(out), 0;
+	if (strcmp(subject, "examples") == 0)
+		return fprintf(out, "%s%s", most_used, less_used), 0;
+	if (strcmp(subject, "status") == 0)
+		fprintf(out, "Exit status\n%s", states);
 	for (i = 0; i < COUNT(groups); i++)
 		if (strcmp(subject, groups[i].name) == 0) {
 			fprintf(out, "%s\n", groups[i].title);
@@ -207,8 +269,7 @@ opts_help(FILE *out, const char *subject, struct fault *f)
 	for (i = 0; i < COUNT(lines); i++)
 		if (strcmp(subject, lines[i].name) == 0)
 			return line_help(out, &lines[i], UINT_MAX), 0;
-	return fault_set(f, STATUS_USAGE, "--help %s: there is no such "
-	    "subject; --help alone lists them", subject);
+	return search_help(out, subject, f);
 }
 
 /* The text to complete for a word; zsh needs the colon for itself. */
