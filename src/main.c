@@ -119,16 +119,6 @@ preview_ask(const struct plan *p, struct fault *f)
 	    report_ask(p, known_of(p, &known), f);
 }
 
-/* With -v: everything that was decided, in rows. */
-static void
-print_all(FILE *out, const struct plan *p, const struct map_totals *known)
-{
-	report_plan(out, p);
-	if (known != NULL)
-		report_known(out, known);
-	report_plan_old(out, p);
-}
-
 static int
 preview_plan(const struct plan *p, struct events *ev, struct fault *f)
 {
@@ -144,7 +134,9 @@ preview_plan(const struct plan *p, struct events *ev, struct fault *f)
 	report_trouble(ev);
 	if (p->opts->verbose == 0)
 		return report_page(out, p, known_of(p, &known), f);
-	print_all(out, p, known_of(p, &known));
+	report_plan(out, p);
+	if (known_of(p, &known) != NULL)
+		report_known(out, &known);
 	return 0;
 }
 

@@ -614,7 +614,7 @@ dry_stdout()
 {
 	"$blocks" make src 1000 && "$blocks" make dst 500 9 || return
 	"$pardd" -dv if=src 2>err 1<>dst || fail "$(<err)" || return
-	grep -q '^output=standard output$' err && size_is dst 500 && holds dst 0 0 500 9
+	grep -q '^target=standard output$' err && size_is dst 500 && holds dst 0 0 500 9
 }
 it "does not write the plan to the target" dry_stdout
 # dry_ends WHERE OPERANDS [REDIRECTIONS]: none of these files changes, and the plan is in
@@ -623,7 +623,7 @@ dry_ends()
 {
 	"$blocks" make src 1000 && "$blocks" make dst 500 9 && : >err && : >out || return
 	pardd=$pardd sh -c "\"\$pardd\" -dv $2" >out 2>err || fail "$(<err)" || return
-	grep -q '^output=' "$1" && size_is src 1000 && holds src 0 0 1000 && size_is dst 500 && holds dst 0 0 500 9
+	grep -q '^target=' "$1" && size_is src 1000 && holds src 0 0 1000 && size_is dst 500 && holds dst 0 0 500 9
 }
 it "... by the name of its descriptor" dry_ends err 'if=src of=/dev/stdout 1<>dst'
 it "... that is appended to" dry_ends err 'if=src of=dst >>dst'
@@ -644,7 +644,7 @@ dry_nowhere()
 	"$blocks" make src 1000 && "$blocks" make dst 500 9 && cp src before || return
 	"$pardd" -dv if=src of=dst >>dst 2>>src
 	[[ $? = 101 ]] && size_is dst 500 && holds dst 0 0 500 9 &&
-	    same before <(head -c 1000 src) && ! grep -a '^input=' src &&
+	    same before <(head -c 1000 src) && ! grep -a '^source=' src &&
 	    [[ $(tail -c +1001 src) = "pardd: "*"nowhere to print the plan"* ]]
 }
 it "refuses a plan that has no place but the ends" dry_nowhere

@@ -53,6 +53,107 @@ how()
 	    page if=src of=dst map=map retries=1 && ! has 'nothing is left'
 }
 it "says how the copy is made" how
+# Every operand shows: in words of the page, those of the second column, else as it
+# was given; and as a key or as it was given with -dv, so that the plan is all
+# that will be done.  What is only shown while it runs is not in the plan.
+shown()
+{
+	cat <<-'EOT'
+		if=src | Source src
+		of=new | Target new
+		bs=1k
+		skip=1 | bytes 512 to
+		seek=1 | to byte 512
+		count=1 | Copy 512 B
+		ipart=1 | partition 1 of | if=table
+		opart=1 | partition 1 of | of=table
+		iflag=coe
+		oflag=nocache
+		decode=xz | | if=packed.xz
+		encode=zst:9 | | of=new.zst
+		table=new | | if=table of=table2
+		rest=zero | | of=DISK
+		iserial=S1
+		oserial=S1
+		force=odd
+		coe=1 | becomes zeros
+		retries=3
+		timeout=9
+		map=m | Map m:
+		domain=d.map | | map=m
+		domaintypes=+? | | map=m domain=d.map
+		fill=zero | | map=m
+		rescue=noscrape | | map=m
+		view=v | v shows it meanwhile | map=m
+		minrate=1M | | map=m
+		maxerrors=2 | | map=m
+		maxtime=7200 | | map=m
+		wait=60 | | map=m
+		ongone=true | | map=m wait=60
+		maxtemp=50
+		mapinterval=9 | | map=m
+		sync=0 | NOT flushed
+		verify=1 | verify=1
+		compare=1 | Compare | of=src2
+		hash=sha256,md5
+		hashfile=sums | | hash=sha256
+		expect=md5:d41d8cd98f00b204e9800998ecf8427e
+		manifest=src.manifest
+		manifesthash=sha256 | | manifest=src.manifest
+		check=1 | Check | of= manifest=old.manifest
+		base=old.manifest | | of=src2
+		used=only | Used
+		usedmap=u.map
+		bmap=src.bmap
+		reflink=never
+		bpt=100
+		thr=3
+		engine=threads
+		qd=9 | | engine=async
+		mem=9MiB
+		rate=20M | no more than 21 MB/s
+		ioprio=idle
+		control=c.sock
+		cdbsz=16
+		fua=0
+		dio=0
+		profile=p.csv
+		report=r.html
+		note=case 17 | | report=r.html
+		json=j
+		log=l
+		conv=noerror | | coe=1
+	EOT
+}
+lets_know()
+{
+	local operand words with known="status progress time verbose deb of2 iseek oseek ibs obs" odd
+	shown >rows && odd=$(diff <("$pardd" --help all | sed -n 's/^  \([a-z0-9]*\)=.*/\1/p' | sort) \
+	    <({ sed 's/=.*//' rows && tr ' ' '\n' <<<"$known"; } | sort)) && [[ -z $odd ]] || fail "$odd" || return
+	"$blocks" make src 3M && cp src src2 && xz -k0 src && mv src.xz packed.xz && truncate -s 9M table table2 &&
+	    printf '%s\n' label:gpt size=4M size=4M | sfdisk -q table &&
+	    "$pardd" if=src of=. manifest=old.manifest status=none && printf '0 + 1\n0 0x300000 +\n' >d.map || return
+	while IFS='|' read -r operand words with; do
+		read -r operand <<<"$operand"
+		read -r words <<<"$words"
+		[[ $operand != *serial=* && $operand != wait=* && $operand != ongone=* && $operand != maxtemp=* &&
+		    $operand != rest=* && $operand != bmap=* ]] || continue	# they need a disk, or a file like it
+		set -- if=src
+		[[ $operand != if=* && $with != *if=* ]] || set --
+		[[ $operand = of=* || $with = *of=* ]] || set -- "$@" of=new
+		read -ra more <<<"${with//of= /}"
+		page "$@" "${more[@]}" "$operand" || fail "$operand: $(<err)" || return
+		has "${words:-With .*${operand//+/.}}" || return
+		exits 0 "$pardd" -dv "$@" "${more[@]}" "$operand" || return
+		[[ -n $words ]] || grep -q "^${operand%%=*}=" out || case $operand in
+		bpt=*)	grep -q '^transfer=51200$' out ;;
+		thr=*)	grep -q '^workers=3$' out ;;
+		qd=*)	grep -q '^slots=9$' out ;;
+		*)	false ;;
+		esac || fail "no $operand in $(<out)" || return
+	done <rows
+}
+it "shows every operand with -d" lets_know
 # narrow COLUMNS OPERANDS...: the page on a terminal of so many, and of $rows, is in
 # the file out; a command that it tells is not folded
 narrow()
@@ -121,7 +222,7 @@ only_read()
 	"$blocks" make a 1M && cp a b && exits 0 "$pardd" if=a of=. manifest=m && page if=a of=b compare=1 &&
 	    has 'the first unreadable block stops it \(coe=1 continues\) Now' && page if=a of=b compare=1 coe=1 &&
 	    has 'a block that cannot be read is listed Now' && page if=a manifest=m check=1 &&
-	    has 'stops it \(coe=1 continues\) Now' && page if=a manifest=m check=1 coe=1 && has 'is listed Now'
+	    has 'stops it \(coe=1 continues\) With manifest=m Now' && page if=a manifest=m check=1 coe=1 && has 'is listed With manifest=m Now'
 }
 it "promises no zeros where nothing is written" only_read
 # Tables that are not read here, too, and what Windows spreads over disks.

@@ -442,9 +442,9 @@ plan_on_disk()
 	local to
 	for to in "$d" "$p1" "$p2"; do
 		"$pardd" if=src of="$p1" -dv 1<>"$to" 2>err &&
-		    grep -q '^output=' err && as_it_was || fail "onto $to" || return
+		    grep -q '^target=' err && as_it_was || fail "onto $to" || return
 	done
-	"$pardd" if="$p1" of=new -dv 1<>"$p1" 2>err && grep -q '^output=' err && as_it_was
+	"$pardd" if="$p1" of=new -dv 1<>"$p1" 2>err && grep -q '^target=' err && as_it_was
 }
 it "prints no plan onto a disk" plan_on_disk
 messages_on_disk()

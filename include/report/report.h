@@ -44,10 +44,13 @@ int report_page(FILE *, const struct plan *, const struct map_totals *,
     struct fault *f);
 
 /*
- * Print the ends by the keys of release 0.1, input and output, for programs
- * that still read them.  To be removed after the next release.
+ * The next operand of the command line behind the word *at, 0 at first, that is
+ * not among those told otherwise; NULL if there is none.  REPORT_TOLD are those
+ * that both plans tell, or that say what is shown.
  */
-void report_plan_old(FILE *, const struct plan *);
+#define REPORT_TOLD	" if of of2 skip seek iseek oseek count ipart opart " \
+	"verify sync used status progress time verbose deb "
+const char *report_given(const struct opts *, int *at, const char *told);
 
 /* Print what a map says about the copy before it begins, as key=value lines. */
 void report_known(FILE *, const struct map_totals *);

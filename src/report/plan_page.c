@@ -256,6 +256,24 @@ view_put(const struct sheet *s, const struct plan *p)
 		    "what is asked for there is read first");
 }
 
+/* The other operands, as they were given. */
+static void
+given_put(const struct sheet *s, const struct plan *p)
+{
+	static const char told[] = REPORT_TOLD "coe compare check map view "
+	    "rate ";
+	char text[REMARK / 4] = "";
+	const char *word;
+	int at = 0;
+
+	while ((word = report_given(p->opts, &at, told)) != NULL) {
+		strlcat(text, text[0] != '\0' ? ", " : "", sizeof(text));
+		strlcat(text, word, sizeof(text));
+	}
+	if (text[0] != '\0')
+		page_told(s, "With", "%s", text);
+}
+
 /* --- remarks ------------------------------------------------------------ */
 
 static void
@@ -457,6 +475,7 @@ plan_page_compose(const struct sheet *s, const struct plan *p,
 	errors_put(s, p);
 	known_put(s, p, known);
 	view_put(s, p);
+	given_put(s, p);
 	for (i = 0; (one = plan_each(p, i)) != NULL; i++) {
 		table_put(s, one);
 		rest_put(s, one);

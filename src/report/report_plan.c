@@ -313,9 +313,30 @@ report_zeros(const struct plan *p)
 	return (p->opts->oflag & FLAG_TRIM) != 0 ? "freed" : "zeroed";
 }
 
+const char *
+report_given(const struct opts *o, int *at, const char *told)
+{
+	char name[32];
+	const char *word;
+
+	while (++*at < o->argc) {
+		word = o->argv[*at];
+		snprintf(name, sizeof(name), " %.*s ",
+		    (int)strcspn(word, "="), word);
+		if (word[0] != '-' && strstr(told, name) == NULL)
+			return word;
+	}
+	return NULL;
+}
+
 static void
 how_plan(FILE *out, const struct plan *p)
 {
+	static const char told[] = REPORT_TOLD "bs coe retries compare reflink "
+	    "rate engine table rest decode ";
+	const char *word;
+	int at = 0;
+
 	if (p->work == WORK_COMPARE)
 		print(out, "compare=1");
 	if (p->verify != 0)
@@ -324,29 +345,26 @@ how_plan(FILE *out, const struct plan *p)
 		    "verify=0 leaves it out)" : "");
 	if (p->store == STORE_DIFFERING)
 		print(out, "sparing=1");
-	if (p->opts->manifest != NULL)
-		print(out, "manifest=%s", p->opts->manifest);
-	if (p->opts->base != NULL)
-		print(out, "base=%s", p->opts->base);
-	if (p->work == WORK_CHECK)
-		print(out, "check=1");
+	while ((word = report_given(p->opts, &at, told)) != NULL)
+		print(out, "%s", word);
 }
 
 static void
-ends_plan(FILE *out, const struct plan *p, const char *src, const char *dst)
+ends_plan(FILE *out, const struct plan *p)
 {
 	char name[NAME_MAX + 1];
 	struct usage use;
 	const struct plan *one;
 	unsigned i;
 
-	end_plan(out, p, p->src, src, p->src_off);
+	end_plan(out, p, p->src, "source", p->src_off);
 	if (safety_source_busy(p, &use, name, sizeof(name)))
-		print(out, "%s_mounted=%s read-write on %s", src, name, use.by);
+		print(out, "source_mounted=%s read-write on %s", name, use.by);
 	if (p->targets > 1)
-		print(out, "%ss=%u", dst, p->targets);
+		print(out, "targets=%u", p->targets);
 	for (i = 0; (one = plan_each(p, i)) != NULL; i++) {
-		snprintf(name, sizeof(name), i > 0 ? "%s%u" : "%s", dst, i + 1);
+		snprintf(name, sizeof(name), i > 0 ? "target%u" : "target",
+		    i + 1);
 		end_plan(out, p, one->dst, name, one->dst_off);
 	}
 }
@@ -365,22 +383,12 @@ confined_plan(FILE *out, unsigned holds)
 }
 
 void
-report_plan_old(FILE *out, const struct plan *p)
-{
-	ends_plan(out, p, "input", "output");
-	if (p->found != NULL) {
-		span_plan(out, &p->found->src, "input");
-		span_plan(out, &p->found->dst, "output");
-	}
-}
-
-void
 report_plan(FILE *out, const struct plan *p)
 {
 	const struct plan *one;
 	unsigned i;
 
-	ends_plan(out, p, "source", "target");
+	ends_plan(out, p);
 	print(out, "bs=%llu", (ull)p->bs);
 	if (p->bounded) {
 		print(out, "bytes=%llu", (ull)p->length);
@@ -402,8 +410,6 @@ report_plan(FILE *out, const struct plan *p)
 	    REFLINK_ALWAYS) != 0 ? "always" : "if possible" : "no");
 	if (p->opts->decode != 0)
 		print(out, "decode=%s", opts_word("decode", p->opts->decode));
-	if (p->opts->encode != NULL)
-		print(out, "encode=%s", p->opts->encode);
 	if (p->opts->rest != 0)
 		print(out, "rest=%s", opts_word("rest", p->opts->rest));
 	if (p->opts->table != 0)
@@ -413,8 +419,6 @@ report_plan(FILE *out, const struct plan *p)
 	print(out, "sync=%lld", (long long)p->opts->sync);
 	if (p->opts->rate > 0)
 		print(out, "rate=%lld", (long long)p->opts->rate);
-	if (p->opts->ioprio != NULL)
-		print(out, "ioprio=%s", p->opts->ioprio);
 	how_plan(out, p);
 	confined_plan(out, p->confined);
 	used_plan(out, p);
