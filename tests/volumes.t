@@ -177,6 +177,13 @@ changed()
 it "tells of a group that got another volume meanwhile" changed new_lv 4 more
 it "... of one that has only another tag" changed with_pv vgchange --addtag a vg0
 it "... of a volume that is gone" changed with_pv lvremove -y vg0/home
+it "... of one that has grown" changed with_pv lvextend -L +8M vg0/home
+it "... that is shorter" changed with_pv lvreduce -f -y -L 50M vg0/root
+there_and_back()
+{
+	with_pv lvextend -L +8M vg0/home && with_pv lvreduce -f -y -L -8M vg0/home
+}
+it "... that was longer for a while" changed there_and_back
 
 it "reads the volumes in order, with used=meta" eval \
     'truncate -s 160M disk && group disk && exits 0 "$pardd" if=disk of=copy used=meta map=map && same disk copy'
@@ -611,6 +618,17 @@ laid_out()
 	read -r opaque _ <<<"${where_is[-]-0 0}"
 	read -r first_used _ <<<"${where_is[${lvs[0]}]}"
 }
+# a_kind: $kind, of what can be made here
+a_kind()
+{
+	pick ext2 ext4 ext4 crashed fat16 fat32 ntfs exfat swap noise xfs btrfs
+	kind=$picked
+	case $kind in
+	xfs | btrfs | exfat) command -v "mkfs.$kind" ;;
+	fat*)	command -v mkfs.fat && command -v mcopy ;;
+	ntfs)	command -v mkntfs && command -v ntfs-3g ;;
+	esac >found || kind=ext2
+}
 # chosen: what the stack is to be
 chosen()
 {
@@ -619,13 +637,7 @@ chosen()
 	extent=$((65536 << RANDOM % 6))
 	part=$((RANDOM % 5 + 1))
 	for name in root home a-b.c_d _x; do
-		pick ext2 ext4 ext4 crashed fat16 fat32 ntfs exfat swap noise xfs btrfs
-		kind=$picked
-		case $kind in
-		xfs | btrfs | exfat) command -v "mkfs.$kind" ;;
-		fat*)	command -v mkfs.fat && command -v mcopy ;;
-		ntfs)	command -v mkntfs && command -v ntfs-3g ;;
-		esac >found || kind=ext2
+		a_kind
 		n=$((((room[$kind] << 20) + extent - 1) / extent))
 		if chance 25; then
 			n+=$((RANDOM % 9 + 1))
@@ -708,13 +720,10 @@ ours()
 		}
 	    print $1, first, n, at }'
 }
-# built: the disk
-built()
+# placed: an empty disk with room for $pv_bytes, in an array or a partition
+placed()
 {
-	local -i at=0 i free
-	local -a tags
-	local name
-	pv_bytes=$(((9 << 20) + total * extent))
+	local -i at=0
 	data=0 super=0 member=pv_bytes
 	case $array in
 	0.90)	pv_bytes+=$(((-pv_bytes & 65535) + 65536)) && member=$((pv_bytes + 65536)) super=$pv_bytes ;;
@@ -728,7 +737,16 @@ built()
 	[[ $table = none ]] || size+=$((1 << 20))
 	truncate -s "$size" disk || return
 	[[ $table = none ]] ||
-	    printf 'label: %s\nstart=%s,size=%s\n' "$table" $((at / 512)) $((member / 512)) | sfdisk -q disk || return
+	    printf 'label: %s\nstart=%s,size=%s\n' "$table" $((at / 512)) $((member / 512)) | sfdisk -q disk
+}
+# built: the disk
+built()
+{
+	local -i at=0 i free
+	local -a tags
+	local name
+	pv_bytes=$(((9 << 20) + total * extent))
+	placed || return
 	label=$((RANDOM % 2))
 	! chance 10 || label=$((RANDOM % 4))
 	pick 0 0 1 7
@@ -838,13 +856,50 @@ roll()
 	done
 	move disk $((start + total * extent)) copy $((start + total * extent)) $(((count - total) * extent)) && same disk copy
 }
+# bare: a file system right in an array, smaller or larger than that
+bare()
+{
+	local odd='' picked dice dev kind table array
+	local -i base data super member pv_bytes size bytes extra
+	a_kind
+	pick none none gpt dos
+	table=$picked
+	pick 0.90 1.0 1.1 1.2
+	array=$picked
+	! chance 40 || pick level role feature resync sum twice events
+	[[ $picked = "$array" ]] || odd=$picked
+	[[ $odd != twice || $array = 1.* ]] || odd=level
+	keep "$kind" || return
+	bytes=$((room[$kind] << 20)) extra=0
+	! chance 40 || extra=$((RANDOM % 900 * 4096))
+	! chance 15 || extra=-$((RANDOM % 900 * 4096))
+	pv_bytes=bytes+extra
+	echo "${odd:-sound}: $table, $kind of $bytes in md $array of $pv_bytes"
+	placed && move "$scratch/kept.$kind" 0 disk "$base" $((bytes < pv_bytes ? bytes : pv_bytes)) ,sparse && array_on &&
+	    "$blocks" make copy "$size" 9 && loop copy &&
+	    exits 0 "$pardd" if=disk of="$dev" used=only bpt=$((RANDOM % 3000 + 1)) && detach "$dev" "$PWD/copy" || return
+	tail -n 1 err
+	grep note err
+	rm -f got want
+	if [[ $odd = @(level|role|feature|resync|twice) || $kind = @(crashed|noise) ]] || ((bytes > pv_bytes)); then
+		same disk copy
+		return
+	fi
+	[[ $kind = swap || $odd = sum ]] || last_says 'without' || return
+	cmp -n "$base" disk copy && cmp -i $((base + bytes)) disk copy || return
+	[[ $kind != swap ]] || return 0
+	truncate -s "$bytes" got want && move copy "$base" got 0 "$bytes" ,sparse && move disk "$base" want 0 "$bytes" ,sparse &&
+	    verdict want >before && verdict got >after && same before after && contents "$kind" got >after &&
+	    same "$scratch/sums.$kind" after
+}
+# rolled SEED N [COMMAND]
 rolled()
 {
 	local i
 	for ((i = 0; i < $2; i++)); do
 		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
 		mkdir roll || return
-		(cd roll && RANDOM=$(($1 + i * 7)) && roll) >rolled 2>&1 || fail "no. $i of SEED=$1: $(<rolled)" || return
+		(cd roll && RANDOM=$(($1 + i * 7)) && ${3-roll}) >rolled 2>&1 || fail "no. $i of SEED=$1: $(<rolled)" || return
 		[[ -z ${SHOW-} ]] || sed "s/^/$i: /" rolled >>"$SHOW"
 		release
 		rm -rf roll
@@ -852,3 +907,4 @@ rolled()
 }
 many=${MANY:-${LONG:+100}}
 [[ $VARIANT != plain ]] || it "loses nothing of stacks that dice have made" rolled "${SEED:-20261128}" "${many:-4}"
+[[ $VARIANT != plain ]] || it "... of file systems in an array" rolled "${SEED:-20261128}" "${many:-4}" bare
