@@ -483,25 +483,17 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 	return 0;
 }
 
-/* The entries as the target has them; the caller frees them. */
-static unsigned char *
-gpt_entries(struct making *m, const struct plan_gpt *g)
+/* Convert the entries "all" to what the target has. */
+static int
+gpt_convert(struct making *m, const struct plan_gpt *g, unsigned char *all)
 {
 	static const unsigned char none[GUID];
 	const struct gpt *from = &m->src->gpt;
 	uint32_t each = le32dec(from->header + H_EACH);
-	size_t room = (size_t)round_up(from->size, SECTOR_MOST);
-	unsigned char *all = page_alloc(room), *e;
 	uint64_t first, last, number;
+	unsigned char *e;
 	int failed = 0;
 
-	if (all == NULL) {
-		fault_errno(m->f, ENOMEM, "%s: its partition table",
-		    m->dst->name);
-		return NULL;
-	}
-	memset(all, 0, room);
-	memcpy(all, from->entries, from->size);
 	for (e = all; failed == 0 && e < all + from->size; e += each) {
 		if (memcmp(e + E_TYPE, none, GUID) == 0)
 			continue;
@@ -526,10 +518,7 @@ gpt_entries(struct making *m, const struct plan_gpt *g)
 		if (failed == 0 && m->fresh)
 			failed = guid_fresh(m, e + E_GUID);
 	}
-	if (failed == 0)
-		return all;
-	free(all);
-	return NULL;
+	return failed;
 }
 
 /* A header, one of two that name each other. */
@@ -643,40 +632,30 @@ gpt_fits(const struct making *m)
 
 /* Both copies. */
 static int
-gpt_write(struct making *m, const struct plan_gpt *g,
-    const unsigned char *entries)
+gpt_make(struct making *m)
 {
 	uint32_t is = m->to->sector;
 	unsigned char guid[GUID], *at;
+	struct plan_gpt g = { 0 };
 
+	if (gpt_place(m, &g) != 0)
+		return -1;
 	memcpy(guid, m->src->gpt.header + H_GUID, GUID);
 	if (m->fresh && guid_fresh(m, guid) != 0)
 		return -1;
-	at = table_write_add(m, STEP_SPARE, (g->backup - g->n) * is,
-	    (g->n + 1) * is);
+	at = table_write_add(m, STEP_SPARE, (g.backup - g.n) * is,
+	    (g.n + 1) * is);
 	if (at == NULL)
 		return -1;
-	memcpy(at, entries, m->src->gpt.size);
-	gpt_header(m, g, guid, entries, true, at + g->n * is);
-	if (gpt_start(m, g, guid, entries) != 0 || gpt_clear(m, g) != 0)
+	memcpy(at, m->src->gpt.entries, m->src->gpt.size);
+	if (gpt_convert(m, &g, at) != 0)
+		return -1;
+	gpt_header(m, &g, guid, at, true, at + g.n * is);
+	if (gpt_start(m, &g, guid, at) != 0 || gpt_clear(m, &g) != 0)
 		return -1;
 	if (gpt_fits(m))
 		table_writes_free(m->to);
 	return 0;
-}
-
-static int
-gpt_make(struct making *m)
-{
-	struct plan_gpt g = { 0 };
-	unsigned char *entries;
-	int failed;
-
-	if (gpt_place(m, &g) != 0 || (entries = gpt_entries(m, &g)) == NULL)
-		return -1;
-	failed = gpt_write(m, &g, entries);
-	free(entries);
-	return failed;
 }
 
 /* --- MBR ------------------------------------------------------------------ */
