@@ -202,6 +202,14 @@ several()
 	    exits 0 "$pardd" if="$a" of="$b" of="$c" table=fix verify=1 && sync "$b" "$c" && sound "$b" && sound "$c" &&
 	    table_like "$a" "$b" && table_like "$a" "$c"
 }
+# A smaller target has as much as the partitions need, and so has one that could have all.
+as_large()
+{
+	local b c
+	whole a 512 40M && a=$dev && disk_of b 25M 512 && b=$dev && disk_of c 40M 512 && c=$dev &&
+	    exits 0 "$pardd" if="$a" of="$b" of="$c" table=fix verify=1 && sync "$b" "$c" && sound "$b" && sound "$c" &&
+	    table_like "$a" "$b" && table_like "$a" "$c"
+}
 # --- any table, to any disk: the source is a, on the node $a; its sectors are $from, those of
 # the target $to, of $bytes
 
@@ -512,6 +520,7 @@ it "cuts an extended partition on a smaller disk" logical 512 512 33M
 it "... and refuses one that ends before its chain" no_logical
 it "gives an MBR another signature" logical 512 512 64M new
 it "makes a table for each of several targets" several
+it "... also for one that is as large as the source, beside a smaller one" as_large
 remains()
 {
 	whole a 512 40M && a=$dev && whole b 512 64M && exits 0 "$pardd" if="$a" of="$dev" &&

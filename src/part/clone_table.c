@@ -334,7 +334,8 @@ struct making {			/* of one target */
 	const struct source_table *src;
 	struct clone_table *to;
 	const struct endpoint *dst;
-	uint64_t size;		/* bytes of the target, whole sectors */
+	uint64_t size;		/* bytes of the target, whole sectors, */
+	uint64_t copied;	/* and what it has from the source */
 	bool	 fresh;		/* with new identifiers */
 	struct fault *f;
 };
@@ -626,6 +627,7 @@ gpt_fits(const struct making *m)
 	const struct table_write *w = &m->to->write[1];
 
 	return m->to->sector == m->src->sector && m->src->twice &&
+	    m->src->backup_end <= m->copied &&
 	    memcmp(w->data, m->src->mbr, SECTOR) == 0 &&
 	    memcmp(w->data + m->to->sector, h, le32dec(h + H_SIZE)) == 0;
 }
@@ -837,7 +839,7 @@ clone_table_make(struct clone_table **made, const struct source_table *src,
 {
 	struct clone_table *t = calloc(1, sizeof(*t));
 	struct making m = { .src = src, .to = t, .dst = p->dst,
-		.fresh = fresh, .f = f };
+		.copied = p->length, .fresh = fresh, .f = f };
 	uint64_t end = p->length;
 
 	*made = t;
