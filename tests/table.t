@@ -210,6 +210,21 @@ as_large()
 	    exits 0 "$pardd" if="$a" of="$b" of="$c" table=fix verify=1 && sync "$b" "$c" && sound "$b" && sound "$c" &&
 	    table_like "$a" "$b" && table_like "$a" "$c"
 }
+# parts_in NODE: "NUMBER START SECTORS", of 512 bytes, of all partitions
+parts_in()
+{
+	partx -rgo NR,START,SECTORS "$1"
+}
+# Two extended partitions: the second has the chain of the first, for its numbers are relative.
+two_chains()
+{
+	disk_of a 64M "$1" && a=$dev && printf '%s\n' 'label: dos' 'start=1MiB, size=8MiB, type=83' 'start=16MiB, size=12MiB, type=5' \
+	    'start=32MiB, size=16MiB, type=83' 'start=17MiB, size=2MiB, type=83' 'start=20MiB, size=8MiB, type=7' |
+	    sfdisk -q --no-reread --no-tell-kernel "$a" && dd status=none if="$a" of="$a" bs=1M skip=16 seek=32 count=12 conv=notrunc &&
+	    printf '\5' | dd status=none of="$a" bs=1 seek=482 conv=notrunc && sync "$a" && parts_in "$a" >parts.a &&
+	    [[ $(wc -l <parts.a) = 7 ]] || fail "$(<parts.a)" || return
+	disk_of b "$3" "$2" && exits 0 "$pardd" if="$a" of="$dev" table=fix && complete && sync "$dev" && parts_in "$dev" | diff parts.a -
+}
 # --- any table, to any disk: the source is a, on the node $a; its sectors are $from, those of
 # the target $to, of $bytes
 
@@ -518,6 +533,8 @@ it "converts an MBR with logical partitions" logical 512 4096 96M
 it "... and back" logical 4096 512 96M
 it "cuts an extended partition on a smaller disk" logical 512 512 33M
 it "... and refuses one that ends before its chain" no_logical
+it "converts the chains of two extended partitions" two_chains 512 4096 96M
+it "... and back" two_chains 4096 512 64M
 it "gives an MBR another signature" logical 512 512 64M new
 it "makes a table for each of several targets" several
 it "... also for one that is as large as the source, beside a smaller one" as_large

@@ -73,7 +73,7 @@ struct source_table {
 	bool	 twice;		/* it ends the source, and is the same as the
 				 * one at the start */
 	unsigned char (*boot)[BOOT];	/* starts of its partitions */
-	struct record *record;	/* of logical partitions, in order */
+	struct record record[LINKS_MOST];	/* of logical partitions */
 	size_t	 records;
 };
 
@@ -206,19 +206,15 @@ boot_link(unsigned char *sector)
 	return NULL;
 }
 
-/* Read the boot records of logical partitions; false if they do not end. */
+/* Read one chain of boot records; false if it does not end. */
 static bool
-source_records_read(struct source_table *t, const struct view *v)
+source_chain_read(struct source_table *t, const struct view *v,
+    const unsigned char *link)
 {
-	const unsigned char *link = boot_link(t->mbr);
-	uint64_t first, next = 0;
+	uint64_t first = le32dec(link + M_START), next = 0;
 	struct record *r;
 
-	if (link == NULL)
-		return true;
-	first = le32dec(link + M_START);
-	t->record = calloc(LINKS_MOST, sizeof(*t->record));
-	while (t->record != NULL && t->records < LINKS_MOST) {
+	while (t->records < LINKS_MOST) {
 		r = &t->record[t->records++];
 		r->at = (first + next) * t->sector;
 		/* the rest of a larger sector of the target */
@@ -232,6 +228,19 @@ source_records_read(struct source_table *t, const struct view *v)
 		next = le32dec(link + M_START);
 	}
 	return false;
+}
+
+/* The same of each extended partition: nothing forbids several. */
+static bool
+source_records_read(struct source_table *t, const struct view *v)
+{
+	unsigned i;
+
+	for (i = 0; i < 4; i++)
+		if (boot_extended(boot_entry(t->mbr, i)) &&
+		    !source_chain_read(t, v, boot_entry(t->mbr, i)))
+			return false;
+	return true;
 }
 
 static int
@@ -306,7 +315,6 @@ source_table_free(struct source_table *t)
 	parts_free(&t->parts);
 	free(t->gpt.entries);
 	free(t->boot);
-	free(t->record);
 	free(t);
 }
 
@@ -706,15 +714,19 @@ boot_add(struct making *m, unsigned step, uint64_t at,
 static bool
 boot_cut(const struct making *m, unsigned char *mbr)
 {
-	uint64_t sectors = m->size / m->to->sector;
-	unsigned char *e = boot_link(mbr);
-	uint64_t start = e != NULL ? le32dec(e + M_START) : 0;
+	uint64_t sectors = m->size / m->to->sector, start;
+	unsigned char *e = mbr + M_ENTRY;
+	bool cut = false;
 
-	if (e == NULL || start >= sectors ||
-	    le32dec(e + M_COUNT) <= sectors - start)
-		return false;
-	le32enc(e + M_COUNT, (uint32_t)(sectors - start));
-	return true;
+	for (; e < mbr + M_ENTRY + 4 * M_EACH; e += M_EACH) {
+		start = le32dec(e + M_START);
+		if (boot_extended(e) && start < sectors &&
+		    le32dec(e + M_COUNT) > sectors - start) {
+			le32enc(e + M_COUNT, (uint32_t)(sectors - start));
+			cut = true;
+		}
+	}
+	return cut;
 }
 
 static int
