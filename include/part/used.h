@@ -56,7 +56,7 @@ struct used {
 	struct used_list meta;	/* used=meta: read first */
 	uint64_t bytes_free;	/* sum of "free" */
 	size_t	 frees;		/* file systems with free ranges */
-	bool	 opened;	/* some of it lies in open containers */
+	bool	 opened;	/* the device mapper shows some of it */
 	bool	 spare;		/* some of it belongs to no volume */
 	uint64_t length;	/* bytes examined */
 	uint64_t stamp;		/* differs when volumes have changed */

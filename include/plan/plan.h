@@ -93,7 +93,7 @@ struct plan {
 	struct hash	*hash;		/* digests of all bytes, or NULL */
 	struct ranges	*ranges;	/* digests of ranges, or NULL */
 	const struct used *used;	/* what file systems use, or NULL */
-	bool		 opened;	/* some are read by open containers */
+	bool		 opened;	/* the device mapper shows some of it */
 	struct viewer	*view;		/* what view= shows, or NULL */
 	unsigned	 confined;	/* enum confined: what we may not do */
 	const struct saved *saved;	/* called by the saving thread, or

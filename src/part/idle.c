@@ -27,6 +27,7 @@ enum {
 struct range {			/* the bytes in question */
 	uint64_t from, to;
 	char	*why;		/* of IDLE_WHY bytes */
+	bool	*mapped;	/* the device mapper was asked */
 	const char *medium;	/* of a loop device: what it lies on */
 };
 
@@ -102,7 +103,10 @@ idle_mapped(const struct range *r, dev_t node)
 	struct holders h = { .r = r };
 
 	r->why[0] = '\0';
-	return stack_holders(&place, 0, idle_holder, &h) == 0 && h.n > 0;
+	if (stack_holders(&place, 0, idle_holder, &h) != 0 || h.n == 0)
+		return false;
+	*r->mapped = true;
+	return true;
 }
 
 /* Check a node on which the range lies. */
@@ -260,9 +264,10 @@ idle_file(const struct range *r, const struct endpoint *ep)
 
 int
 part_idle(const struct endpoint *ep, uint64_t from, uint64_t to,
-    bool partition, char *why)
+    bool partition, bool *mapped, char *why)
 {
-	struct range r = { .from = from, .to = to, .why = why };
+	struct range r = { .from = from, .to = to, .why = why,
+		.mapped = mapped };
 	struct disk d = { .err = 0 };
 	bool is = endpoint_disk(ep, &d) && d.node != 0;
 

@@ -168,12 +168,12 @@ used_whole(struct used_fs *fs, const char *fmt, ...)
 
 /* Refuse a file system that somebody may write to during the copy. */
 static int
-used_idle(struct used_fs *fs, const struct endpoint *ep)
+used_idle(struct used_fs *fs, struct used *u, const struct endpoint *ep)
 {
 	char why[IDLE_WHY];
 
-	return part_idle(ep, fs->off, fs->off + fs->length,
-	    fs->partition > 0, why) == 0 ? 0 : used_whole(fs, "%s", why);
+	return part_idle(ep, fs->off, fs->off + fs->length, fs->partition > 0,
+	    &u->opened, why) == 0 ? 0 : used_whole(fs, "%s", why);
 }
 
 /* Refuse a file system whose bytes others may claim, or that is incomplete. */
@@ -341,7 +341,7 @@ used_opened(struct used_fs *fs, struct look *l, struct fs_map *m, dev_t *mapper)
 
 /* Whether its free ranges are proven, and may be left out. */
 static bool
-used_proven(struct used_fs *fs, const struct used *u, struct look *l,
+used_proven(struct used_fs *fs, struct used *u, struct look *l,
     struct fs_map *m, dev_t *mapper, int *err)
 {
 	struct fs_source source = { .read = used_read, .arg = l,
@@ -358,7 +358,7 @@ used_proven(struct used_fs *fs, const struct used *u, struct look *l,
 	return *err == 0 && (strcmp(m->type, "crypto_LUKS") != 0 ||
 	    used_opened(fs, l, m, mapper)) && used_convinced(fs, m, &v) == 0 &&
 	    used_undivided(fs, l) == 0 && used_uncovered(fs, l, m) == 0 &&
-	    (fs->within > 0 || used_idle(fs, l->p->src) == 0);
+	    (fs->within > 0 || used_idle(fs, u, l->p->src) == 0);
 }
 
 /* Whether it can at least show what to read first; this need not be true. */

@@ -150,10 +150,11 @@ const struct seg *used_list_uncovered(const struct used_list *,
 /*
  * Find out who uses the bytes from "from" to "to"; "partition" means that they
  * are a partition.  Returns 0; or -1 with the reason in "why" (IDLE_WHY bytes)
- * if somebody may write there, or that is unknown.
+ * if somebody may write there, or that is unknown.  *mapped becomes true if
+ * only the device mapper knew that.
  */
 int part_idle(const struct endpoint *, uint64_t from, uint64_t to,
-    bool partition, char *why);
+    bool partition, bool *mapped, char *why);
 
 /*
  * What was lost of a file system.

@@ -226,7 +226,21 @@ under_group()
 	    cryptsetup close c && lvm_of vgchange -an vg0 && wipe_source && until_true 5 blockdev --rereadpt "$T" &&
 	    lvm_of vgchange -ay vg0 && unlock /dev/vg0/root d && sound /dev/mapper/d
 }
+# A group on the partition itself, active as after a start of the machine.
+bare_group()
+{
+	table && grouped "$part" && lvm_of vgchange -ay vg0 && undo lvm_of vgchange -an vg0 && fill /dev/vg0/root &&
+	    exits 0 "$pardd" if="$part" of="$T" used=only && last_says 'without [0-9.]+ MB that 1 file system calls free or no volume has$' &&
+	    lvm_of vgchange -an vg0 && wipe_source && until_true 5 blockdev --rereadpt "$T" && lvm_of vgchange -ay vg0 && sound /dev/vg0/root
+}
+bare_mapping()
+{
+	table && fill "$part" && dmsetup create c --table "0 112640 linear $part 0" && undo dmsetup remove c &&
+	    exits 0 "$pardd" if="$part" of="$T" used=only && last_says "$without" && sound "$T"
+}
+it "leaves out what is free where a mapping shows it that nobody uses" bare_mapping
 if type -P lvm >/dev/null; then
+	it "looks into an active group of LVM" bare_group
 	it "looks into an active group of LVM in a container" in_group
 	it "... and into a container in a volume of one" under_group
 else

@@ -567,13 +567,15 @@ CASE(may_be_used_if_it_cannot_be_asked)
 /* ------------------------------------------------------------------ idle */
 
 static char why[IDLE_WHY];
+static bool mapped;		/* the device mapper was asked */
 
 static bool
 idle(dev_t node, uint64_t from, uint64_t to, bool partition)
 {
 	why[0] = '\0';
+	mapped = false;
 	set_end(node);
-	return part_idle(&end, from, to, partition, why) == 0;
+	return part_idle(&end, from, to, partition, &mapped, why) == 0;
 }
 
 CASE(is_idle)
@@ -608,15 +610,15 @@ CASE(is_idle)
 	has("/img", "x");
 	end.name = "/img";
 	end.is.device = false;
-	assert_int_equal(part_idle(&end, 0, 1, false, why), 0);
+	assert_int_equal(part_idle(&end, 0, 1, false, &mapped, why), 0);
 	world.broken = NULL;
 	end.kind = END_FILE;		/* a file that was inherited, */
 	end.is.inherited = true;
 	end.fd = open("/img", O_RDONLY);
-	assert_int_equal(part_idle(&end, 0, 1, false, why), 0);
+	assert_int_equal(part_idle(&end, 0, 1, false, &mapped, why), 0);
 	close(end.fd);
 	end.is.inherited = false;	/* ... or not */
-	assert_int_equal(part_idle(&end, 0, 1, false, why), 0);
+	assert_int_equal(part_idle(&end, 0, 1, false, &mapped, why), 0);
 	end.kind = END_BLOCK;
 }
 
@@ -697,8 +699,8 @@ CASE(may_not_be_idle_if_it_cannot_be_asked)
 	}
 	world.failing = 0;
 	world.broken = "loop3";
-	assert_int_not_equal(part_idle(&img, 0, 1, false, why), 0);
+	assert_int_not_equal(part_idle(&img, 0, 1, false, &mapped, why), 0);
 	assert_string_equal(why, "what uses /sole cannot be looked up");
 	world.broken = "sole";
-	assert_int_not_equal(part_idle(&img, 0, 1, false, why), 0);
+	assert_int_not_equal(part_idle(&img, 0, 1, false, &mapped, why), 0);
 }
