@@ -34,13 +34,14 @@
 static const struct plain {
 	unsigned long	magic;
 	bool		shares;		/* files may share blocks */
+	bool		dense;		/* they have no holes */
 } plain[] = {
-	{ TMPFS_MAGIC, false },
-	{ EXT4_SUPER_MAGIC, false },	/* also ext2, ext3 */
-	{ XFS_SUPER_MAGIC, true },
-	{ MSDOS_SUPER_MAGIC, false },
-	{ EXFAT_SUPER_MAGIC, false },
-	{ NTFS3_SUPER_MAGIC, false },
+	{ TMPFS_MAGIC, false, false },
+	{ EXT4_SUPER_MAGIC, false, false },	/* also ext2, ext3 */
+	{ XFS_SUPER_MAGIC, true, false },
+	{ MSDOS_SUPER_MAGIC, false, true },
+	{ EXFAT_SUPER_MAGIC, false, true },
+	{ NTFS3_SUPER_MAGIC, false, false },
 };
 
 static const struct plain *
@@ -111,10 +112,13 @@ fit_data(const struct plan *p, uint64_t off, uint64_t length, uint64_t enough)
 static bool
 fit_exceeds(const struct plan *p, uint64_t room, struct fit *fit)
 {
+	const struct plain *to = plain_of(&p->dst->fs);
 	uint64_t more;
 
 	fit->room = room;
 	fit->need = round_up(p->length, p->pad);
+	if (to != NULL && to->dense)
+		return fit->need > room;
 	if (__builtin_add_overflow(room, p->omitted, &more))
 		more = UINT64_MAX;
 	if (fit->need > more && p->holes)

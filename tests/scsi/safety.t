@@ -382,3 +382,26 @@ busy_source()
 	done
 }
 it "says that a source is mounted read-write, by any node" busy_source
+# The longest file that FAT has is a byte shorter than 4 GiB.
+fat_limit()
+{
+	local told='its file system has files of 4294967295 bytes at most, and this would have 4294967296; '
+	mkfs.fat -s 1 -F "$1" "$SD2" >made 2>&1 && mkdir m && mount -t vfat "$SD2" m && undo umount "$PWD/m" && truncate -s 4G a &&
+	    refused "$told" if=a of=m/x && [[ ! -e m/x ]] && head -c 100000 /dev/urandom >m/old && cp m/old b &&
+	    refused "$told" if=a of=m/old && same b m/old && refused "$told" if=b of=m/old bs=1 seek=4294867296 &&
+	    same b m/old && truncate -s 4294967295 a && refused 'in all, but 4294967295 are to be written' if=a of=m/x && [[ ! -e m/x ]]
+}
+# FAT has no holes: those of the source need room.
+fat_dense()
+{
+	mkfs.fat -s 1 -F 16 "$SD2" >made 2>&1 && mkdir m && mount -t vfat "$SD2" m && undo umount "$PWD/m" && truncate -s 7M m/other a &&
+	    refused 'has room for [0-9]+ bytes now, but 7340032 are to be written' if=a of=m/x && [[ ! -e m/x ]] &&
+	    mke2fs -q -t ext4 b 7M && refused 'has room for' if=b of=m/x used=only && [[ ! -e m/x ]] &&
+	    truncate -s 500k a && exits 0 "$pardd" if=a of=m/x && complete && same a m/x
+}
+if type -P mkfs.fat >/dev/null; then
+	modprobe -a vfat nls_cp437 nls_ascii
+	it "refuses a file that is too long for FAT32" fat_limit 32
+	it "... for FAT16" fat_limit 16
+	it "counts holes where a file cannot have them" fat_dense
+fi

@@ -19,7 +19,7 @@
 source=/tmp/source
 trace=/sys/kernel/tracing
 blocks_all=16384
-limit=300		# for a hang: a guest of a busy machine may be slow
+limit=${LIMIT:-300}	# for a hang: a guest of a busy machine may be slow
 
 two_disks()
 {

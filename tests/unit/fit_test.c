@@ -60,15 +60,20 @@ CASE(counts_what_will_be_written)
 	assert_int_equal(judge(BTRFS_SUPER_MAGIC, 1 << 20, 0).is, FITS_NEVER);
 }
 
-/* 4 GiB - 1, also if most of it is not written. */
+/* It has no holes: what is not written takes room, too. */
 CASE(knows_the_longest_file_of_fat)
 {
 	const uint64_t longest = UINT32_MAX;
 	struct fit fit;
 
+	dst.fs.f_frsize = 64 << 20;
+	dst.fs.f_bavail = dst.fs.f_bfree = 64;
 	assert_int_equal(judge(MSDOS_SUPER_MAGIC, longest, longest).is, FITS);
 	fit = judge(MSDOS_SUPER_MAGIC, longest + 1, longest);
 	assert_int_equal(fit.is, FITS_NO_FILE);
 	assert_int_equal(fit.need, longest + 1);
 	assert_int_equal(fit.room, longest);
+	dst.fs.f_bavail = dst.fs.f_bfree = 63;
+	assert_int_equal(judge(MSDOS_SUPER_MAGIC, longest, longest).is,
+	    FITS_NOT_NOW);
 }
