@@ -28,18 +28,16 @@ int below_kept(dev_t node, uint64_t end, struct fault *f);
 struct below_place {		/* where the first "end" bytes lie */
 	uint64_t end;
 	bool	 stacked;	/* on something else; else that is all */
-	bool	 members;	/* these are all of those of dm devices */
-	uint64_t places;	/* a number for all of them */
+	uint64_t places;	/* a number for them */
 };
 
 /*
  * Note where the first "end" bytes of a device lie.  Returns 0, or an errno
  * value if that cannot be asked for lack of descriptors or memory.
  * below_elsewhere tells whether they have come to lie elsewhere since (1) or
- * not (0), or returns -1 with errno for the same lack.  It does without the
- * tables, as who is confined must: of a linear device it sees other members.
- * Those of multipath and RAID may change while the bytes stay, and do not
- * count.
+ * not (0), or returns -1 with errno for the same lack.  Where they are only
+ * known to be somewhere on the members of a device, as of multipath and RAID,
+ * those may change while the bytes stay, and do not count.
  */
 int below_locate(dev_t node, uint64_t end, struct below_place *);
 int below_elsewhere(dev_t node, const struct below_place *was);

@@ -23,10 +23,7 @@ enum stack_step {		/* what a place is to the one above it */
 	STACK_HOST,		/* a disk of the file system of a file */
 };
 
-/*
- * What is looked up besides.  A table takes an open of the device mapper, which
- * who is confined cannot do; a name may hang on a server that is dead.
- */
+/* What is looked up besides.  A name may hang on a server that is dead. */
 enum stack_how {
 	STACK_TABLES = 1,	/* which bytes of its members a dm device has */
 	STACK_HOSTS = 2,	/* the disk whose number a file has, */

@@ -181,43 +181,37 @@ below_kept(dev_t node, uint64_t end, struct fault *f)
 	return failed;
 }
 
-/* Members count by what they are, all else also by the first byte. */
+/* What is only somewhere, and below that, may move while the bytes stay. */
 static uint64_t
-places_sum(const struct stack *s, bool members)
+places_sum(struct stack *s)
 {
-	const struct stack_place *p;
 	uint64_t sum = NUMBER_SUM;
+	struct stack_place *p;
 
-	for (p = s->at; p < s->at + s->n; p++)
-		if (!p->somewhere || members) {
-			sum = number_sum(sum, &p->dev, sizeof(p->dev));
-			sum = number_sum(sum, &p->ino, sizeof(p->ino));
-			if (!p->somewhere)
-				sum = number_sum(sum, &p->from,
-				    sizeof(p->from));
-		}
+	for (p = s->at; p < s->at + s->n; p++) {
+		p->mark = p->somewhere || s->at[p->above].mark != 0;
+		if (p->mark != 0)
+			continue;
+		sum = number_sum(sum, &p->dev, sizeof(p->dev));
+		sum = number_sum(sum, &p->ino, sizeof(p->ino));
+		sum = number_sum(sum, &p->from, sizeof(p->from));
+		if (p->step == STACK_MEMBER)	/* others may grow */
+			sum = number_sum(sum, &p->to, sizeof(p->to));
+	}
 	return sum;
 }
 
 int
 below_locate(dev_t node, uint64_t end, struct below_place *at)
 {
-	const struct stack_place *p;
 	struct stack s;
 	int err;
 
-	*at = (struct below_place){ .end = end, .members = true };
+	*at = (struct below_place){ .end = end };
 	at->stacked = stack_of_node(&s, node, end, STACK_TABLES);
 	err = sysfs_unasked(s.err);
-	for (p = s.at; p < s.at + s.n; p++)
-		at->members = at->members && !p->somewhere;
+	at->places = places_sum(&s);
 	stack_end(&s);
-	if (at->stacked && err == 0) {
-		(void)stack_of_node(&s, node, end, 0);
-		err = sysfs_unasked(s.err);
-		at->places = places_sum(&s, at->members);
-		stack_end(&s);
-	}
 	return err;
 }
 
@@ -229,11 +223,11 @@ below_elsewhere(dev_t node, const struct below_place *was)
 
 	if (!was->stacked)
 		return 0;
-	stack_begin(&s, 0);
+	stack_begin(&s, STACK_TABLES);
 	stack_add(&s, (struct stack_place){ .dev = node, .to = was->end });
 	stack_down(&s);
 	errno = sysfs_unasked(s.err);
-	is = errno != 0 ? -1 : places_sum(&s, was->members) != was->places;
+	is = errno != 0 ? -1 : places_sum(&s) != was->places;
 	stack_end(&s);
 	return is;
 }

@@ -94,6 +94,17 @@ shrink()
 {
 	dmsetup load gone --table "0 12288 linear $SD1 0" && dmsetup resume gone
 }
+dm_moved()
+{
+	no_faults
+	dmsetup create gone --table "0 12288 linear $SD1 0" && undo dmsetup remove --retry gone &&
+	    from=/dev/$(dmsetup info -c --noheadings -o blkdevname gone) &&
+	    until_true 5 test -b "$from" && half move && reads 69 "$@" && says "$from begins at another byte of what"
+}
+move()
+{
+	dmsetup load gone --table "0 12288 linear $SD1 2048" && dmsetup resume gone
+}
 for more in '' ${LONG:+coe=1 verify=1} map=map; do
 	it "stops when the disk under a loop device vanishes $more" \
 	    loop_vanishes ${more:+"$more"}
@@ -103,6 +114,7 @@ for more in '' ${LONG:+coe=1 verify=1} map=map; do
 done
 it "goes on with a rescue where the file was whole" loop_rescued
 if type -P dmsetup >/dev/null; then
+	it "says that the device under it was set to another place of the same disk" dm_moved
 	for more in '' ${LONG:+coe=1 map=map}; do
 		it "stops when the device under a loop device gets smaller $more" \
 		    loop_shrinks ${more:+"$more"}
