@@ -343,6 +343,17 @@ shifted()
 	    midway shift_to "$a" 1048576 8388608
 	copies_slowly 69 "$@" && says "$a begins at another byte of what lies below"
 }
+# At the end it begins where it did.
+for_a_while()
+{
+	"$blocks" make a.img 9M 1 && loop a.img --sizelimit 8M && a=$dev && midway away "$a" || return
+	[[ ${1-} != below ]] || { shift && loop "$a" && a=$dev; } || return
+	copies_slowly 69 "$@" && says "$a begins at another byte of what lies below .*for a while"
+}
+away()
+{
+	shift_to "$1" 1048576 8388608 && sleep 0.3 && shift_to "$1" 0 8388608
+}
 shifted_target()
 {
 	"$blocks" make src 8M 1 && truncate -s 9M a.img && loop a.img --sizelimit 8M && a=$dev || return
@@ -360,28 +371,32 @@ if perl -e 1 2>/dev/null; then
 	it "says that it begins elsewhere" shifted
 	it "... that was verified" shifted verify=1
 	it "... with a map" shifted map=map
+	it "... for a while" for_a_while
+	it "... or a loop device below it does" for_a_while below engine=threads
 	it "says so of a target, too" shifted_target
 	it "... of one of several" shifted_target of=dst
 	# A loop device begins or ends elsewhere in its file, or has another, at any time
 	# from the plan on: 0 only if the bytes are those of where it was, or went there.
 	begin()
 	{
-		"$blocks" make src 8M 1 && "$blocks" make other.img 16M 5
+		"$blocks" make src 8M 1 && "$blocks" make other.img 16M 5 || return
+		! command -v mke2fs >/dev/null || { mkdir tree && "$blocks" make tree/file 5M 1 && rm src &&
+		    mke2fs -q -t ext4 -d tree src 8M; }
 	}
 	one()
 	{
 		local how to ro='' ends engine rate proof=a.img after=0.$((RANDOM % 4))$((RANDOM % 10)) dev a
 		rm -f told dst map* && cp other.img a.img || return
-		pick shift shift small large other && how=$picked && pick source target && to=$picked
+		pick shift back back quick small large other && how=$picked && pick source target && to=$picked
 		[[ $how != other ]] || to=source ro=--read-only
 		[[ $to = target ]] || dd if=src of=a.img bs=1M conv=notrunc status=none || return
 		# shellcheck disable=SC2086	# there may be none
 		until_true 5 attach --sizelimit 8M $ro a.img || return
 		a=$dev
 		if [[ $to = source ]]; then
-			pick "if=$a of=dst" "if=$a of=dst of=dst2" "if=$a of=dst coe=1" "if=$a of=dst map=map" "if=$a of=dst iflag=cached"
+			pick "if=$a of=dst" "if=$a of=dst of=dst2" "if=$a of=dst coe=1" "if=$a of=dst used=only" "if=$a of=dst map=map" "if=$a of=dst iflag=cached"
 		else
-			pick "if=src of=$a" "if=src of=$a of=dst" "if=src of=$a oflag=sync" "if=src of=$a oflag=cached" "if=- of=$a"
+			pick "if=src of=$a" "if=src of=$a of=dst" "if=src of=$a oflag=sync" "if=src of=$a oflag=sparse" "if=src of=$a oflag=cached" "if=- of=$a"
 		fi
 		ends=$picked && pick "" engine=threads verify=1 hash=md5 && engine=$picked && pick "" rate=16M rate=32M && rate=$picked
 		[[ $ends != *map* || $engine != hash* ]] || engine=
@@ -389,6 +404,8 @@ if perl -e 1 2>/dev/null; then
 			until_true 20 test -s told && read -rt "$after" <>"$scratch/never"
 			case $how in
 			shift) shift_to "$a" 1048576 8388608 ;;
+			back) shift_to "$a" 1048576 8388608 && sleep "0.0$((RANDOM % 10))" && shift_to "$a" 0 8388608 ;;
+			quick) shift_to "$a" 1048576 8388608 0 8388608 ;;
 			small) shift_to "$a" 0 4194304 ;;
 			large) shift_to "$a" 0 12582912 ;;
 			other) exchange ;;

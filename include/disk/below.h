@@ -25,22 +25,35 @@ bool below_gone(dev_t node);
  */
 int below_kept(dev_t node, uint64_t end, struct fault *f);
 
+enum { BELOW_LOOPS = 8 };
+
 struct below_place {		/* where the first "end" bytes lie */
 	uint64_t end;
 	bool	 stacked;	/* on something else; else that is all */
 	uint64_t places;	/* a number for them */
+	unsigned loops;		/* the first loop devices among them: */
+	int	 offset[BELOW_LOOPS];	/* open attributes of sysfs, */
+	uint64_t offsets;	/* and a number for what they said */
 };
 
 /*
  * Note where the first "end" bytes of a device lie.  Returns 0, or an errno
- * value if that cannot be asked for lack of descriptors or memory.
- * below_elsewhere tells whether they have come to lie elsewhere since (1) or
- * not (0), or returns -1 with errno for the same lack.  Where they are only
- * known to be somewhere on the members of a device, as of multipath and RAID,
- * those may change while the bytes stay, and do not count.
+ * value if that cannot be asked for lack of descriptors or memory; below_forget
+ * closes what it opened, in any case.  below_elsewhere tells whether they have
+ * come to lie elsewhere since (1) or not (0), or returns -1 with errno for the
+ * same lack.  Where they are only known to be somewhere on the members of a
+ * device, as of multipath and RAID, those may change while the bytes stay, and
+ * do not count.
  */
 int below_locate(dev_t node, uint64_t end, struct below_place *);
 int below_elsewhere(dev_t node, const struct below_place *was);
+void below_forget(struct below_place *);
+
+/*
+ * Whether a loop device among them begins elsewhere now; asked after each
+ * transfer, because it may be set back before the end.
+ */
+bool below_shifted(const struct below_place *);
 
 /*
  * Open the file that a loop device, or a partition of one, lies on, even

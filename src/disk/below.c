@@ -201,35 +201,79 @@ places_sum(struct stack *s)
 	return sum;
 }
 
+/* Open what says where a loop device begins.  Returns 0 or an errno value. */
+static int
+watch_loop(dev_t loop, struct below_place *at)
+{
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/loop/offset",
+	    major(loop), minor(loop));
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		at->offset[at->loops++] = fd;
+	return fd < 0 ? sysfs_unasked(errno) : 0;
+}
+
+/* A number for where the loop devices begin. */
+static uint64_t
+offsets_sum(const struct below_place *at)
+{
+	uint64_t sum = NUMBER_SUM;
+	char text[32];
+	unsigned i;
+	ssize_t n;
+
+	for (i = 0; i < at->loops; i++) {
+		n = pread(at->offset[i], text, sizeof(text), 0);
+		sum = number_sum(sum, text, n > 0 ? (size_t)n : 0);
+	}
+	return sum;
+}
+
 int
 below_locate(dev_t node, uint64_t end, struct below_place *at)
 {
+	const struct stack_place *p;
 	struct stack s;
 	int err;
 
 	*at = (struct below_place){ .end = end };
 	at->stacked = stack_of_node(&s, node, end, STACK_TABLES);
 	err = sysfs_unasked(s.err);
+	for (p = s.at; p < s.at + s.n && err == 0; p++)
+		if (p->step == STACK_BACKING && at->loops < BELOW_LOOPS)
+			err = watch_loop(s.at[p->above].dev, at);
+	at->offsets = offsets_sum(at);
 	at->places = places_sum(&s);
 	stack_end(&s);
 	return err;
 }
 
+void
+below_forget(struct below_place *at)
+{
+	while (at->loops > 0)
+		close(at->offset[--at->loops]);
+}
+
+bool
+below_shifted(const struct below_place *at)
+{
+	return at->loops > 0 && offsets_sum(at) != at->offsets;
+}
+
 int
 below_elsewhere(dev_t node, const struct below_place *was)
 {
-	struct stack s;
-	int is;
+	struct below_place is = *was;
 
-	if (!was->stacked)
-		return 0;
-	stack_begin(&s, STACK_TABLES);
-	stack_add(&s, (struct stack_place){ .dev = node, .to = was->end });
-	stack_down(&s);
-	errno = sysfs_unasked(s.err);
-	is = errno != 0 ? -1 : places_sum(&s) != was->places;
-	stack_end(&s);
-	return is;
+	errno = was->stacked ? below_locate(node, was->end, &is) : 0;
+	if (was->stacked)
+		below_forget(&is);
+	return errno != 0 ? -1 : is.places != was->places ||
+	    is.offsets != was->offsets;
 }
 
 /* The first place that is a file, NULL: none, and errno says if that failed. */

@@ -126,7 +126,8 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->geo.size = ep->geo.room = (int64_t)bytes;
 	file->align = file->read_align = ep->geo.block;
 	file->medium = file_medium(file->plain);
-	errno = below_locate(ep->id.node, bytes, &file->place);
+	errno = file->place.stacked ? 0 :
+	    below_locate(ep->id.node, bytes, &file->place);
 	if (errno == 0 && file->place.stacked && file->below.fd < 0) {
 		file->below.fd = below_file(ep->id.node, &file->below.start);
 		errno = file->below.fd < 0 ? sysfs_unasked(errno) : 0;
@@ -259,6 +260,7 @@ file_close(struct endpoint *ep)
 		err = errno;
 	if (file->below.fd >= 0)
 		close(file->below.fd);
+	below_forget(&file->place);
 	free(file);
 	return err;
 }
@@ -299,19 +301,11 @@ file_check_medium(const struct endpoint *ep, const struct file *was,
     int64_t size, struct fault *f)
 {
 	const struct file *file = ep->priv;
-	int moved;
 
 	if (file->medium != was->medium || ep->geo.size != size)
 		return fault_set(f, STATUS_REFUSED, "%s: the medium was "
 		    "changed since it was looked at", ep->name);
-	moved = below_elsewhere(ep->id.node, &was->place);
-	if (moved < 0)
-		return fault_errno(f, errno, "%s: what it lies on", ep->name);
-	if (moved > 0)
-		return fault_set(f, STATUS_REFUSED, "%s: it begins at another "
-		    "byte of what lies below it than when it was looked at, or "
-		    "lies on something else", ep->name);
-	return 0;
+	return file_stayed(ep, STATUS_REFUSED, f);
 }
 
 static int
@@ -693,7 +687,7 @@ file_finish(struct lane *lane, struct io *io, int result)
 		file_failed(file, io, -result, goes_direct(file, io));
 	else
 		io->done = io->len;
-	file_note_written(file, io);
+	file_note_transfer(file, io);
 }
 
 /* Wait until a range is written back, and drop it from the page cache. */
@@ -798,6 +792,7 @@ file_zero(struct file *file, const struct endpoint *ep, struct io *io)
 	} while (io->err == EINTR && file_again(file, EINTR, &limit));
 	if (io->err == 0)
 		io->done = io->len;
+	file_note_transfer(file, io);
 }
 
 static void
@@ -814,7 +809,7 @@ file_transfer(struct lane *lane, struct io *io)
 		return;
 	while (io->done < io->len && file_step(file, io, &limit))
 		continue;
-	file_note_written(file, io);
+	file_note_transfer(file, io);
 	if (io->err == 0 && file_drops_pages(file, io) &&
 	    !goes_direct(file, io))
 		file_drop_behind(lane, io);

@@ -34,6 +34,7 @@ struct file {
 	atomic_bool	 no_dontcache;	/* the kernel lacks RWF_DONTCACHE */
 	atomic_bool	 stalled;	/* EAGAIN lasted for timeout= */
 	atomic_bool	 no_trim;	/* blocks cannot be freed */
+	atomic_bool	 shifted;	/* once: see below_shifted */
 	uint64_t	 length;	/* at the start; no blocks beyond it */
 	uint64_t	 medium;	/* its number, or 0 */
 	struct below_place place;	/* where its bytes were at the start */
@@ -74,8 +75,14 @@ bool file_gone(const struct file *);
 /* Note that a target file does not end before this. */
 void file_note_end(struct file *, uint64_t end);
 
-/* The same after a write, which has moved io->done bytes. */
-void file_note_written(struct file *, const struct io *);
+/* After a transfer of io->done bytes: the same, and where they lie just now. */
+void file_note_transfer(struct file *, const struct io *);
+
+/*
+ * Check that the bytes of a device lie where they did when it was opened.
+ * Returns 0, or -1 with *f: with this status, if they do not.
+ */
+int file_stayed(const struct endpoint *, int status, struct fault *f);
 
 /* Whether the file ends earlier than was noted; if so, *at is where. */
 bool file_cut_off(struct file *, uint64_t *at);

@@ -183,8 +183,10 @@ file_note_end(struct file *file, uint64_t end)
 }
 
 void
-file_note_written(struct file *file, const struct io *io)
+file_note_transfer(struct file *file, const struct io *io)
 {
+	if (below_shifted(&file->place))
+		file->shifted = true;
 	if (io->op == OP_WRITE && !file->device && io->done > 0)
 		file_note_end(file, io->off + io->done);
 }
@@ -305,12 +307,26 @@ file_written(const struct endpoint *ep, struct timespec *t)
 	return err;
 }
 
+int
+file_stayed(const struct endpoint *ep, int status, struct fault *f)
+{
+	const struct file *file = ep->priv;
+	int moved = file->shifted ? 1 : below_elsewhere(ep->id.node,
+	    &file->place);
+
+	if (moved < 0)
+		return fault_errno(f, errno, "%s: what it lies on", ep->name);
+	return moved == 0 ? 0 : fault_set(f, status, "%s begins at another "
+	    "byte of what lies below it than when it was opened, or has done "
+	    "so for a while, or lies on something else", ep->name);
+}
+
 static int
 file_device_kept(const struct endpoint *ep, dev_t node, uint64_t from,
     uint64_t to, uint64_t most, struct fault *f)
 {
 	const struct file *file = ep->priv;
-	int block, moved;
+	int block;
 
 	if (file_medium(file->plain) != file->medium)
 		return fault_set(f, status_errno(ENODEV), "%s: the medium was "
@@ -320,16 +336,9 @@ file_device_kept(const struct endpoint *ep, dev_t node, uint64_t from,
 		return fault_set(f, status_errno(ENODEV), "%s was "
 		    "reformatted during the copy: its blocks have %d bytes now",
 		    ep->name, block);
-	if (below_kept(node, to, f) != 0)
+	if (below_kept(node, to, f) != 0 ||
+	    file_stayed(ep, status_errno(ENODEV), f) != 0)
 		return -1;
-	moved = below_elsewhere(node, &file->place);
-	if (moved < 0)
-		return fault_errno(f, errno, "%s: what it lies on, at the end",
-		    ep->name);
-	if (moved > 0)
-		return fault_set(f, status_errno(ENODEV), "%s begins at "
-		    "another byte of what lies below it than when the copy "
-		    "began, or lies on something else", ep->name);
 	return !below_holed(ep, file, from, to, most) ? 0 :
 	    fault_set(f, STATUS_FILE, "%s: its file was truncated during the "
 	    "copy, or holes were made in it, which are zeros now", ep->name);

@@ -13,6 +13,7 @@
 
 #include "../../src/file/file.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "disk/disk.h"
 #include "opened.h"
 #include "poor.h"
@@ -682,6 +683,45 @@ CASE(does_without_zeros_where_they_are_not_known)
 	assert_int_equal(io.err, EOPNOTSUPP);
 	assert_int_equal(lane_detach(&lane), 0);
 	closed();
+}
+
+static void
+notes_shift(enum op op)
+{
+	const int fd = memfd_create("offset", MFD_CLOEXEC);
+	struct file *file;
+
+	be_device();
+	opened(op == OP_READ ? SOURCE : TARGET, 0);
+	assert_int_equal(op == OP_READ ? 0 : prepared(-1), 0);
+	attached();
+	file = end.priv;
+	file->place.loops = 1;
+	file->place.offset[0] = fd;
+	file->place.offsets = number_sum(NUMBER_SUM, "0\n", 2);
+	assert_int_equal(pwrite(fd, "0\n", 2, 0), 2);
+	transfer(op, 0, 4096);
+	assert_int_equal(io.err, 0);
+	assert_false(file->shifted);
+	assert_int_equal(pwrite(fd, "5", 1, 0), 1);
+	transfer(op, 0, 4096);
+	assert_true(file->shifted);
+	file->shifted = false;
+	io.done = 0;
+	end.be->finish(&lane, &io, 4096);	/* of the other engine */
+	assert_true(file->shifted);
+	assert_int_equal(pwrite(fd, "0", 1, 0), 1);
+	assert_int_equal(file_stayed(&end, STATUS_REFUSED, &f), -1);
+	assert_int_equal(f.status, STATUS_REFUSED);
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+CASE(notes_that_a_device_begins_elsewhere_during_a_transfer)
+{
+	notes_shift(OP_READ);
+	notes_shift(OP_WRITE);
+	notes_shift(OP_ZERO);
 }
 
 static void

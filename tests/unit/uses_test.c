@@ -304,18 +304,23 @@ CASE(lies_elsewhere)
 	assert_int_equal(below_elsewhere(LOOP0, &was), 0);
 	has("/sys/block/loop0/size", "10\n");	/* shorter, or longer */
 	assert_int_equal(below_elsewhere(LOOP0, &was), 0);
+	assert_false(below_shifted(&was));
 	has("/sys/block/loop0/loop/offset", "1024\n");
+	assert_true(below_shifted(&was));
 	assert_int_equal(below_elsewhere(LOOP0, &was), 1);
 	below_locate(LOOP0, BLOCK, &now);
 	assert_true(now.places != was.places);
+	below_forget(&now);
 	has("/sys/block/loop0/loop/offset", "512\n");
+	assert_false(below_shifted(&was));
 	loop->on = "/dev/sdb";
 	assert_int_equal(below_elsewhere(LOOP0, &was), 1);
 	loop->on = "/dev/sda";
-	world.failing = 1;
+	world.failing = 2;
 	world.err = EMFILE;
 	assert_int_equal(below_elsewhere(LOOP0, &was), -1);
 	assert_int_equal(errno, EMFILE);
+	below_forget(&was);
 	for (n = 1; n < 20; n++) {
 		world.failing = n;
 		failed = below_locate(LOOP0, BLOCK, &was) != 0;
@@ -323,6 +328,7 @@ CASE(lies_elsewhere)
 		loop->on = "/dev/sdb";
 		assert_true(failed || below_elsewhere(LOOP0, &was) == 1);
 		loop->on = "/dev/sda";
+		below_forget(&was);
 	}
 }
 
