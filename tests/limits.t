@@ -240,6 +240,23 @@ it "... or of base=" leased_read ranges base=ranges
 it "... or of bmap=" leased_read dst.bmap bmap=dst.bmap
 it "... or of expect=" leased_read sums expect=@sums
 it "... or of report=, which has what came before" leased_read r.html report=r.html
+# anew FILE OPERANDS...: who had the lease takes it again after that look, and the file
+# is not waited for a second time
+anew()
+{
+	"$blocks" make src 64k && exits 0 "$pardd" if=src of=old manifest=dst.bmap && md5sum src >sums && : >empty &&
+	    "$blocks" make dst 64k 9 || return
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 exits 61 strace -qq -o log -P "$1" -e trace=openat \
+	    -e inject=openat:error=EAGAIN:when=2 "$pardd" if=src of=dst "${@:2}" && grep -q INJECTED log &&
+	    says "$1: " && holds dst 0 0 64k 9
+}
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	it "says 61, and touches nothing, where a lease is taken anew before map= is read" anew empty map=empty
+	it "... or bmap=" anew dst.bmap bmap=dst.bmap
+	it "... or expect=" anew sums expect=@sums
+else
+	skip "no strace" "says 61 where a lease is taken anew"
+fi
 given_up()
 {
 	"$blocks" make src 64k && "$blocks" make dst 64k 9 && : >other || return
