@@ -259,10 +259,20 @@ away_stopped()
 	away 60 "$@" && began=$EPOCHREALTIME && kill -TERM "$(pid)" && ! wait $reader && until_true 20 gone &&
 	    ended signal 15 && (($(since $began) < 2000)) && [[ ! -e v ]] && has + || fail "$(since $began) ms: $(cat how err)"
 }
-# Unmounted meanwhile: with rescue=ondemand there is nothing left to do.
+# Unmounted meanwhile: with rescue=ondemand there is nothing left to wait for.
 away_unmounted()
 {
-	away 60 && kill -9 $reader && until_true 5 dead $reader && until_true 5 umount v && serve && over 100
+	local began
+	away 60 && kill -9 $reader && until_true 5 dead $reader && until_true 5 umount v && began=$SECONDS && over 69 &&
+	    ((SECONDS - began < 10)) && has + && honest 0 0 $((8 << 20)) && ! says 'did not come back'
+}
+# Else there is: the rest is read when the source is back.
+away_left()
+{
+	stuff 8M && serve && undo unmounted "$PWD/v" || return
+	"$tools/ends" how "$pardd" if="nbd+unix:///?socket=$PWD/a.sock" of=dst map=map view=v wait=60 rate=2000000 2>err &
+	until_true 20 test -s v && view_page 0 && kill -9 $server && until_true 20 grep -q waiting err && umount v && sleep 1.5 &&
+	    ! gone && serve && over 0 && complete && cmp dst src
 }
 killed()
 {
@@ -404,7 +414,8 @@ done
 it "... an error if it stays away" stays_away
 it "... and is stopped at once" away_stopped
 it "... and while ongone= works" away_stopped ongone='sleep 50'
-it "... and can be unmounted" away_unmounted
+it "... and ends when it is unmounted, with rescue=ondemand" away_unmounted
+it "... else it waits on" away_left
 it "rests while a reader waits for a slow read" rests 4
 it "... with many workers" rests 16
 it "lets a reader go that is killed" given_up

@@ -43,6 +43,7 @@ struct viewer_counts {		/* of reads of view= */
 	uint64_t	 waiting;	/* not answered yet; */
 	uint64_t	 at;		/* the byte that the first waits for */
 	bool		 used;		/* the file was in use at the end */
+	bool		 over;		/* nothing more is read for them */
 };
 
 struct tally {			/* of a run so far; bytes unless it says */

@@ -38,6 +38,7 @@
 #include "end/endpoint.h"
 #include "record/events.h"
 #include "report/report.h"
+#include "view/view.h"
 
 /* --- ongone= ------------------------------------------------------------- */
 
@@ -297,7 +298,10 @@ reattach_path(const struct reattach *a, const struct disk *d, char *path,
 	return name[0] != '\0';
 }
 
-/* Sleep for ms; false if a signal has ended the wait. */
+/*
+ * Sleep for ms; false if a signal has ended the wait, or whoever it was for has
+ * unmounted view=.
+ */
 static bool
 sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
     int ms)
@@ -306,7 +310,8 @@ sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
 	struct signalfd_siginfo si;
 
 	if (poll(&fd, 1, ms) <= 0)
-		return true;
+		return (p->opts->rescue & RESCUE_ONDEMAND) == 0 ||
+		    !viewer_count(p->view).over;
 	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGUSR1) {
 			report_so_far(p, &out->tally);

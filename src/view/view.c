@@ -235,8 +235,8 @@ viewer_answer_all(struct viewer *v)
 /* --- what the kernel asks ------------------------------------------------- */
 
 /*
- * The view that a request belongs to.  Only the library knows it, and nothing
- * but it is passed to what follows; so the library is looked up again.
+ * The view that a request belongs to.  Only the library knows it, which is
+ * looked up again; an open file knows it, too.
  */
 static struct viewer *
 viewer_of(fuse_req_t req)
@@ -287,6 +287,7 @@ viewer_opens(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (v == NULL)
 		return;
 	fi->keep_cache = 1;
+	memcpy(&fi->fh, &v, sizeof(v));
 	if ((fi->flags & O_ACCMODE) != O_RDONLY)
 		v->lib.fuse_reply_err(req, EROFS);
 	else
@@ -297,14 +298,12 @@ static void
 viewer_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at,
     struct fuse_file_info *fi)
 {
-	struct viewer *v = viewer_of(req);
 	uint64_t off = (uint64_t)at;
 	struct request r = { .req = req, .off = off }, *late;
+	struct viewer *v;
 
 	(void)ino;
-	(void)fi;
-	if (v == NULL)
-		return;
+	memcpy(&v, &fi->fh, sizeof(v));
 	if (at < 0 || off >= v->length) {
 		v->lib.fuse_reply_buf(req, NULL, 0);
 		return;
@@ -549,10 +548,10 @@ viewer_start(struct viewer *v, struct map *map, struct job *job)
 	return err;
 }
 
-static void
-viewer_stop(struct viewer *v)
+void
+viewer_await_end(struct viewer *v)
 {
-	if (!v->runs)
+	if (v == NULL || !v->runs)
 		return;
 	v->quit = true;
 	eventfd_write(v->wake, 1);
@@ -598,7 +597,7 @@ viewer_end(struct job *job)
 {
 	if (job->p->view == NULL)
 		return;
-	viewer_stop(job->p->view);
+	viewer_await_end(job->p->view);
 	job->rescue->reader = -1;
 }
 
@@ -607,13 +606,6 @@ viewer_await(struct viewer *v, struct map *map)
 {
 	if (v != NULL && v->wake >= 0)
 		viewer_start(v, map, NULL);
-}
-
-void
-viewer_await_end(struct viewer *v)
-{
-	if (v != NULL)
-		viewer_stop(v);
 }
 
 void
@@ -664,7 +656,7 @@ viewer_count(const struct viewer *v)
 		return (struct viewer_counts){ 0 };
 	return (struct viewer_counts){ .there = v->there, .read = v->read,
 		.failed = v->failed, .waiting = v->waiting, .at = v->at,
-		.used = v->used };
+		.used = v->used, .over = v->over };
 }
 #else
 int

@@ -36,7 +36,8 @@ struct fuse_req {
 	enum state	 state;
 	uint64_t	 off;
 	size_t		 len;
-	bool		 writes;	/* it is opened, for writing; not read */
+	int		 opens;		/* O_RDONLY or O_RDWR; -1: it is read */
+	uint64_t	 fh;		/* what it was opened as */
 	bool		 killed;	/* whoever asks */
 };
 
@@ -100,7 +101,7 @@ throw_range(struct fuse_req *r)
 {
 	size_t size = all.count * SECTOR;
 
-	r->writes = sched_roll(16) == 0;
+	r->opens = r->fh == 0 ? O_RDONLY : sched_roll(16) == 0 ? O_RDWR : -1;
 	if (sched_roll(2) == 0)		/* else behind the last one */
 		r->off = sched_roll(size + SECTOR) / (sched_roll(4) == 0 ? 1 :
 		    SECTOR) * SECTOR % (size + SECTOR);
@@ -196,7 +197,7 @@ sim_reply_buf(fuse_req_t r, const char *buf, size_t n)
 	const char *wrong = NULL;
 	size_t want = r->off >= size ? 0 : MIN(r->len, size - r->off);
 
-	if (r->writes || n != want)
+	if (r->opens >= 0 || n != want)
 		wrong = "a reader got another number of bytes";
 	else if (n > 0 && !machine.target[0].loses && memcmp(buf, machine.source.now + all.skip * SECTOR +
 	    r->off, n) != 0)
@@ -217,8 +218,9 @@ sim_reply_err(fuse_req_t r, int err)
 {
 	const char *wrong = NULL;
 
-	if (r->writes)
-		wrong = err != EROFS ? "a reader may write" : NULL;
+	if (r->opens >= 0)
+		wrong = err != EROFS || r->opens != O_RDWR ?
+		    "it could not be opened" : NULL;
 	else if (err == EINTR)
 		wrong = r->killed ? NULL : "a read was interrupted by nobody";
 	else if (err != EIO)
@@ -227,7 +229,7 @@ sim_reply_err(fuse_req_t r, int err)
 	    machine.signal_at == NEVER && !machine.source.vanished &&
 	    !target_failed())
 		wrong = "a reader got an error for what is not bad";
-	all.failed += !r->writes;
+	all.failed += r->opens < 0;
 	answered(r, wrong);
 	return 0;
 }
@@ -235,8 +237,8 @@ sim_reply_err(fuse_req_t r, int err)
 static int
 sim_reply_open(fuse_req_t r, const struct fuse_file_info *fi)
 {
-	(void)fi;
-	answered(r, r->writes ? "a reader may write" : NULL);
+	r->fh = fi->fh;
+	answered(r, r->opens != O_RDONLY ? "a reader may write" : NULL);
 	return 0;
 }
 
@@ -383,11 +385,13 @@ sim_receive(struct fuse_session *se, struct fuse_buf *buf)
 static void
 sim_process(struct fuse_session *se, const struct fuse_buf *buf)
 {
-	struct fuse_file_info fi = { .flags = O_RDWR };
+	struct fuse_file_info fi = { .flags = 0 };
 	struct fuse_req *r;
 
 	memcpy(&r, buf->mem, sizeof(r));
-	if (r->writes)
+	fi.flags = r->opens;
+	fi.fh = r->fh;
+	if (r->opens >= 0)
 		se->ops->open(r, FUSE_ROOT_ID, &fi);
 	else
 		se->ops->read(r, FUSE_ROOT_ID, r->len, (off_t)r->off, &fi);
