@@ -276,9 +276,14 @@ away_left()
 }
 killed()
 {
+	local reading
 	bad=$none
-	stuff 8M && viewing "sleep=100" bpt=8 thr=1 && kill -9 "$(pid)" && until_true 10 gone &&
-	    ! stat v 2>/dev/null && rm how && exits 0 "$pardd" if=src of=dst map=map view=v && [[ -f v ]] && ! mountpoint -q v && cmp src dst
+	stuff 8M && viewing "sleep=20" bpt=8 thr=4 mapinterval=1 || return
+	"$readers" v src - 16 3000 1 end >reads 2>&1 &
+	reading=$!
+	until_true 20 has + && kill -9 "$(pid)" && until_true 10 gone || return
+	wait $reading && (($(cut -d ' ' -f 1 reads) > 0)) || fail "$(cat reads)" || return
+	"$maps" check -p map src dst old 0 0 $((8 << 20)) && ! stat v 2>/dev/null && rm how && exits 0 "$pardd" if=src of=dst map=map view=v && [[ -f v ]] && ! mountpoint -q v && cmp src dst
 }
 # Once it was unmounted another run may have its view there.
 another()
@@ -420,7 +425,7 @@ it "rests while a reader waits for a slow read" rests 4
 it "... with many workers" rests 16
 it "lets a reader go that is killed" given_up
 it "... and that reads past the page cache" given_up iflag=direct
-it "clears what a killed run has left" killed
+it "leaves nothing false when it is killed, with readers inside, and clears that the next time" killed
 it "says that somebody still has it open" in_use
 it "leaves the view of another run alone" another
 needs can_loop 'command -v mkfs.ext4' -- "no loop devices, or no mkfs.ext4"

@@ -205,6 +205,8 @@ sim_transfer(struct lane *lane, struct io *io)
 		if (io->done - SECTOR < half && io->done >= half)
 			err = come(d);
 	}
+	if (err > 0 && io->op == OP_READ)	/* it reads whole blocks */
+		io->done -= io->done % d->block;
 	io->err = err < 0 ? 0 : err;
 	d->known = d->known || (err == 0 && io->len > 0 && io->buf != NULL &&
 	    io->buf[0] != 0);
