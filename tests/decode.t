@@ -369,6 +369,29 @@ no_library()
 	    packed zip 10 && LD_LIBRARY_PATH=$PWD/lib exits 0 "$pardd" if=x of=dst decode=auto && unpacked zip
 }
 [[ $VARIANT != plain ]] || it "names the package of a library that is missing" no_library
+# What is behind the header of a gz is unpacked by ISA-L, if it is there.
+fast()
+{
+	gzip </dev/null >x && strace -f -e trace=openat -o log "$pardd" if=x of=dst decode=gz && grep -q 'libisal.* = [0-9]' log
+}
+alike()
+{
+	local i size how='' was
+	mkdir lib && : >lib/libisal.so.2 && packed gz2 300 && cp x whole && size=$(stat -c %s x) && RANDOM=${SEED:-9} || return
+	for ((i = 0; i < $(heavy 60); i++)); do
+		cp whole x && case $((i % 3)) in
+		0)	truncate -s $(((RANDOM << 15 | RANDOM) % size)) x ;;
+		1)	printf '\xaa' | dd of=x bs=1 seek=$((RANDOM % (i % 2 ? 20 : size))) conv=notrunc status=none ;;
+		2)	head -c $((RANDOM % 30)) /dev/urandom >>x ;;
+		esac
+		run "$pardd" if=x of=dst oflag=trunc decode=gz
+		was=$status how+=" $was"
+		run env LD_LIBRARY_PATH="$PWD/lib" "$pardd" if=x of=other oflag=trunc decode=gz
+		[[ $status = "$was" ]] && ! cmp dst other | grep differ || fail "status $was, and $status by zlib" || return
+	done
+	[[ $how = *' 102'* && $how = *' 14'* && $how = *' 0'* ]] || fail "only$how"
+}
+given '[[ $VARIANT = plain ]] && fast' "no ISA-L" it "unpacks gz by ISA-L as by zlib, and fails alike" alike
 # Blocks and frames are unpacked one by one: the source can be read at any place.
 
 # blocked FORMAT: the files "image", of 1,000,000 bytes and 300, and "x", of blocks of 100,000

@@ -1,5 +1,7 @@
 /*
- * gzip (RFC 1952), by zlib, which checks the CRC and the length of a member.
+ * gzip (RFC 1952), by zlib, which checks the CRC and the length of a member; if
+ * ISA-L is there, it does that behind the header, in half the time.  Not on
+ * ARM, where it is slower, and until 2.32 refuses what is right.
  */
 #include "config.h"
 
@@ -7,7 +9,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/param.h>
 
+#include "base/status.h"
 #include "cli/opts.h"
 
 static bool
@@ -19,11 +23,73 @@ gz_begins(const unsigned char *head, size_t n)
 #ifdef HAVE_LIBZ
 #include "libz.h"
 
-enum { GZIP_ONLY = 16 + MAX_WBITS };	/* zlib.h, inflateInit2 */
+#if defined(HAVE_LIBISAL) && defined(__x86_64__)
+#include <isa-l/igzip_lib.h>
+
+#define LIBISAL_FUNCTIONS(X)	X(isal_inflate_init) X(isal_inflate)
+
+static const struct library libisal = LIBRARY("libisal.so.2", "libisal2",
+    LIBISAL_FUNCTIONS(LIBRARY_NAME));
+
+struct fast {
+	LIBISAL_FUNCTIONS(LIBRARY_MEMBER)
+	struct inflate_state body;
+};
+
+static bool
+fast_open(struct fast *g)
+{
+	struct fault f;
+
+	return library_load(&libisal, g, "decode=gz", &f) == 0;
+}
+
+static bool
+fast_begin(struct fast *g)
+{
+	g->isal_inflate_init(&g->body);
+	g->body.crc_flag = ISAL_GZIP_NO_HDR_VER;
+	return true;
+}
+
+static enum codec_step
+fast_step(struct fast *g, struct decoder *d, struct codec_io *io)
+{
+	uint32_t in = (uint32_t)MIN(io->in_len, UINT32_MAX);
+	uint32_t out = (uint32_t)MIN(io->out_len, UINT32_MAX);
+	int result;
+
+	g->body.next_in = (uint8_t *)(uintptr_t)io->in;
+	g->body.avail_in = in;
+	g->body.next_out = io->out;
+	g->body.avail_out = out;
+	result = g->isal_inflate(&g->body);
+	codec_moved(io, in - g->body.avail_in, out - g->body.avail_out);
+	if (result < 0)
+		return codec_fail(d, STATUS_MISMATCH, "is damaged: %s", result
+		    == ISAL_INCORRECT_CHECKSUM ? "incorrect data check" :
+		    "invalid data");
+	return g->body.block_state == ISAL_BLOCK_FINISH ? CODEC_ENDED :
+	    CODEC_GOES_ON;
+}
+#else
+struct fast { };
+#define fast_open(fast)		false
+#define fast_begin(fast)	false
+#define fast_step(fast, d, io)	CODEC_FAILED
+#endif
+
+enum {				/* zlib.h */
+	GZIP_ONLY = 16 + MAX_WBITS,	/* inflateInit2 */
+	BEHIND = 128,		/* data_type: before a block */
+};
 
 struct gz {
 	struct libz	 lib;
 	z_stream	 z;
+	struct fast	 fast;
+	bool		 is_fast;	/* it is there */
+	bool		 within;	/* behind the header of a member */
 };
 
 static int
@@ -31,6 +97,7 @@ gz_open(struct decoder *d, struct fault *f)
 {
 	struct gz *g = d->state;
 
+	g->is_fast = fast_open(&g->fast);
 	return g->lib.inflateInit2_(&g->z, GZIP_ONLY, ZLIB_VERSION,
 	    sizeof(g->z)) == Z_OK ? 0 : fault_errno(f, ENOMEM, "decode=gz");
 }
@@ -40,6 +107,7 @@ gz_start(struct decoder *d)
 {
 	struct gz *g = d->state;
 
+	g->within = false;
 	return g->lib.inflateReset(&g->z) == Z_OK;
 }
 
@@ -47,8 +115,15 @@ static enum codec_step
 gz_step(struct decoder *d, struct codec_io *io)
 {
 	struct gz *g = d->state;
+	enum codec_step step;
 
-	return libz_step(&g->lib, &g->z, d, io);
+	if (g->within)
+		return fast_step(&g->fast, d, io);
+	step = libz_step(&g->lib, &g->z, g->is_fast ? Z_BLOCK : Z_NO_FLUSH, d,
+	    io);
+	if (g->is_fast && (g->z.data_type & BEHIND) != 0)
+		g->within = fast_begin(&g->fast);
+	return step;
 }
 
 static void

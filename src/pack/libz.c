@@ -15,7 +15,7 @@ const struct library libz = LIBRARY("libz.so.1", "zlib1g",
     LIBZ_FUNCTIONS(LIBRARY_NAME));
 
 enum codec_step
-libz_step(const struct libz *lib, z_stream *z, struct decoder *d,
+libz_step(const struct libz *lib, z_stream *z, int flush, struct decoder *d,
     struct codec_io *io)
 {
 	uInt in = (uInt)MIN(io->in_len, UINT_MAX);
@@ -26,7 +26,7 @@ libz_step(const struct libz *lib, z_stream *z, struct decoder *d,
 	z->avail_in = in;
 	z->next_out = io->out;
 	z->avail_out = out;
-	result = lib->inflate(z, Z_NO_FLUSH);
+	result = lib->inflate(z, flush);
 	codec_moved(io, in - z->avail_in, out - z->avail_out);
 	switch (result) {
 	case Z_OK:

@@ -19,8 +19,8 @@ struct libz {
 
 extern const struct library libz;
 
-/* Inflate: a step of any codec whose data is deflated. */
-enum codec_step libz_step(const struct libz *, z_stream *, struct decoder *,
-    struct codec_io *);
+/* Inflate: a step of any codec whose data is deflated; "flush" as in zlib.h. */
+enum codec_step libz_step(const struct libz *, z_stream *, int flush,
+    struct decoder *, struct codec_io *);
 
 #endif

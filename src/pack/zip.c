@@ -376,7 +376,7 @@ zip_data(struct zip *z, struct decoder *d, struct codec_io *io)
 	struct codec_io was = *io;
 	enum codec_step step = z->file.method == STORED ? stored_step(z, io) :
 	    z->file.method == ZSTD ? libzstd_step(&z->zstd, z->context, d,
-	    io) : libz_step(&z->z, &z->inflating, d, io);
+	    io) : libz_step(&z->z, &z->inflating, Z_NO_FLUSH, d, io);
 	size_t made = was.out_len - io->out_len;
 
 	z->crc = (uint32_t)z->z.crc32_z(z->crc, was.out, made);

@@ -695,13 +695,6 @@ struct signs {
 	uint64_t	 from, to;	/* bytes */
 };
 
-/* Copy a text from libblkid, which may be NULL. */
-static void
-signs_keep_text(char *to, size_t room, const char *text)
-{
-	strlcpy(to, text != NULL ? text : "", room);
-}
-
 static const char *
 signs_value(blkid_probe pr, const char *name)
 {
@@ -727,8 +720,8 @@ note_sign(struct signs *s, blkid_probe pr, uint64_t start)
 	if (to->off < s->from || to->off >= s->to)
 		return;
 	to->table = table;
-	signs_keep_text(to->type, sizeof(to->type), type);
-	signs_keep_text(to->label, sizeof(to->label), signs_value(pr, "LABEL"));
+	parts_keep_text(to->type, sizeof(to->type), type);
+	parts_keep_text(to->label, sizeof(to->label), signs_value(pr, "LABEL"));
 	s->n++;
 }
 
@@ -824,13 +817,13 @@ volume_identify(const struct view *v, uint64_t off, uint64_t length,
 	to->read &= pread(v->fd, to->head, sizeof(to->head), (off_t)off) > 0;
 	to->signs = s.n;
 	if (s.n > 0)
-		signs_keep_text(to->first, sizeof(to->first), sign[0].type);
+		parts_keep_text(to->first, sizeof(to->first), sign[0].type);
 	while (i < s.n && sign[i].off - off >= EDGE)
 		i++;
 	if (i == s.n)
 		return;
-	signs_keep_text(to->type, sizeof(to->type), sign[i].type);
-	signs_keep_text(to->label, sizeof(to->label), sign[i].label);
+	parts_keep_text(to->type, sizeof(to->type), sign[i].type);
+	parts_keep_text(to->label, sizeof(to->label), sign[i].label);
 	to->at = sign[i].off;
 	volume_measure(v, off, to);
 }
@@ -850,7 +843,7 @@ note_old_table(const struct view *v, struct signs *s)
 		    memcmp(b + 64, "WEV\x82", 4) != 0))
 			continue;
 		s->sign[s->n] = (struct sign){ .off = at, .table = true };
-		signs_keep_text(s->sign[s->n++].type, sizeof(s->sign->type),
+		parts_keep_text(s->sign[s->n++].type, sizeof(s->sign->type),
 		    amiga ? "amiga" : "bsd");
 	}
 }
