@@ -85,6 +85,18 @@ at_once()
 	    fail "$n are asked before one is read: $(head -20 log)"
 }
 
+# The same for the ends of all partitions: requests that wait for nothing stand
+# together, and reads between them.
+partitions()
+{
+	local n
+	truncate -s 200M a && yes size=20M | head -n 8 | sfdisk -q --label gpt a && loop a &&
+	    exits 0 strace -o log -e trace=fadvise64,pread64,read -y "$pardd" -d if="$dev" of=. || return
+	sed -i "/<${dev//\//\\/}>/!d" log
+	n=$(awk '/WILLNEED/ { n += !asked; all++ } { asked = /WILLNEED/ } END { print all < 20 ? -all : n }' log)
+	((n > 0 && n <= 4)) || fail "waits between $n: $(grep WILLNEED log)"
+}
+
 # A rescue of a disk onto one as large needs nothing of that before it begins.
 not_before()
 {
@@ -108,9 +120,11 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	if can_loop; then
 		it "asks all disks at once for what is read before a copy, and once" at_once
 		it "does not ask the source of a rescue" not_before
+		it "asks for the ends of all partitions at once" partitions
 	else
 		skip "no loop devices" "asks all disks at once for what is read before a copy, and once"
 		skip "no loop devices" "does not ask the source of a rescue"
+		skip "no loop devices" "asks for the ends of all partitions at once"
 	fi
 	if has_shm; then
 		it "starts no thread to copy 1 MiB in memory" threads 0

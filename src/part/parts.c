@@ -750,17 +750,14 @@ probe_area(const struct view *v, uint64_t start, uint64_t length,
 	blkid_free_probe(pr);
 }
 
-static void
-probe_part(const struct view *v, const struct part *p, uint32_t sector,
-    struct signs *s)
+/* Whether something is looked for in a partition. */
+static bool
+part_matters(const struct view *v, const struct part *p, const struct signs *s)
 {
 	uint64_t end = part_end(p);
 
-	if (p->container || p->start == 0 || end > v->size ||
-	    p->start >= s->to || end <= s->from)
-		return;
-	view_fill_ends(v, p->start, p->length, EDGE);
-	probe_area(v, p->start, p->length, sector, false, s);
+	return !p->container && p->start > 0 && end <= v->size &&
+	    p->start < s->to && end > s->from;
 }
 
 /*
@@ -888,9 +885,16 @@ parts_signs(struct endpoint *ep, uint64_t from, uint64_t to, struct sign **sign)
 	s.sign = calloc(SIGNS_MOST, sizeof(*s.sign));
 	if (s.sign != NULL && view_open(&v, ep) == 0 &&
 	    view_edges(&v, EDGE) == 0 && parts_read_table(&v, &t) == 0) {
+		/* all are asked for before the first is waited for */
+		for (i = 0; i < t.n; i++)
+			if (part_matters(&v, &t.part[i], &s))
+				view_fill_ends(&v, t.part[i].start,
+				    t.part[i].length, EDGE);
 		probe_area(&v, 0, v.size, t.sector, t.wrong[0] == '\0', &s);
 		for (i = 0; i < t.n; i++)
-			probe_part(&v, &t.part[i], t.sector, &s);
+			if (part_matters(&v, &t.part[i], &s))
+				probe_area(&v, t.part[i].start,
+				    t.part[i].length, t.sector, false, &s);
 		note_old_table(&v, &s);
 	}
 	parts_free(&t);
