@@ -128,6 +128,18 @@ ext_part()
 }
 it "names the files hit in ext4, in a partition" ext_part 1024
 it "... with large blocks" ext_part 4096
+# What a rescue has put off is not bad, and may yet be read.
+not_yet()
+{
+	local starts=() alpha
+	ext fs && disk fs && alpha=$(at alpha 100) &&
+	    exits 100 with_faults "on=$PWD/src op=read at=$alpha+512 fail=EIO" \
+	    "$pardd" if=src of=dst map=map rescue=notrim,noscrape bpt=64 thr=1 &&
+	    says '^pardd: partition 1 of src .*: [0-9]+ bytes in 1 range were not read yet; (this file is|these files are) affected' &&
+	    does_not_say 'partition 1 .* could not be read' && rescued 100 "$alpha+512" &&
+	    says 'partition 1 of src .*: 512 bytes in 1 range could not be read; this file' && does_not_say 'not read yet'
+}
+it "calls bad only what was read in vain, block by block" not_yet
 ext_whole()
 {
 	ext src && rescued 100 "$(at beta 3)+512" && is 'null false ext4 512 1' && names beta &&

@@ -354,17 +354,7 @@ what_now()
 	    says '^pardd: to see the files in it: losetup -r -f -P --show sda\.img, and mount -o ro its partitions$' &&
 	    exits 0 "$pardd" if="$dev" of=sda.img && does_not_say 'to see' &&
 	    at_terminal if="$dev" of=part.img count=9 && does_not_say 'to see' &&
-	    at_terminal if="$dev" of=b.img map=map maxtime=1 rate=1M &&
-	    says '^pardd: the same command resumes where this one ended$' && does_not_say 'to see'
-}
-# It does not, if it would only end again as it did.
-what_else()
-{
-	local at='on=src op=read at=8192+512,524288+512 fail=EIO'
-	"$blocks" make src 1M && with_faults "$at" at_terminal if=src of=dst map=map maxerrors=1 &&
-	    says '^pardd: the same command with a larger maxerrors= resumes where this one ended$' &&
-	    rm map dst && with_faults "$at" at_terminal if=src of=dst map=map rescue=noscrape,nosweep &&
-	    does_not_say 'resumes where'
+	    at_terminal if="$dev" of=b.img map=map maxtime=1 rate=1M && does_not_say 'to see'
 }
 lost()
 {
@@ -421,7 +411,6 @@ in_the_plan()
     it "says there what to do about a block that cannot be read" lost
 if [[ $VARIANT = plain ]] && can_loop && command -v script >/dev/null; then
 	it "says on a terminal what can be done now, and only there" what_now
-	it "does not say that a command goes on that would not" what_else
 fi
 if [[ $VARIANT != plain ]]; then
 	:					# once is enough

@@ -216,8 +216,8 @@ too_long()
 {
 	bpt=8 slowly '' maxtime=1
 	wait $!
-	ended exit 100 && says 'maxtime=1 seconds' && honest &&
-	    has + && has '?' && rescue 0 nth=999999 && same src dst
+	ended exit 100 && honest &&
+	    says 'NOT complete: stopped after maxtime=1 seconds; the same command resumes the copy$' && has + && has '?' && rescue 0 nth=999999 && same src dst
 }
 it "stops after maxtime=, with the map" too_long
 # The last read takes longer than there is time.
@@ -300,7 +300,7 @@ errors_inside()
 {
 	bad=512+1048064
 	begun_with '0x0 0x200 -' '0x200 0xffe00 /' '0x100000 0x100000 +' &&
-	    rescue 100 '' maxerrors=1 thr=1 && says 'more than maxerrors=1 bad ranges' &&
+	    rescue 100 '' maxerrors=1 thr=1 && says 'more than maxerrors=1 bad ranges; the same command with a larger maxerrors= resumes the copy$' &&
 	    [[ $("$maps" list map -) =~ ^0\+512,[0-9]+\+512$ ]]
 }
 it "gives up after maxerrors= within a large area that it scrapes" errors_inside

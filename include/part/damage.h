@@ -26,7 +26,8 @@ struct damage_area {		/* a partition, or the whole source */
 	char	 type[32];	/* as blkid(8) has it; "" if unknown */
 	char	 label[128];	/* as it is on the disk, or "" */
 	uint64_t off, len;	/* bytes of the source; 0, 0 for "outside" */
-	uint64_t bytes, ranges;	/* not read */
+	uint64_t bytes, ranges;	/* not read, */
+	uint64_t later;		/* bytes of these that may yet be */
 	struct loss loss;
 	struct fs_names files;	/* that are hit */
 	char	*command;	/* shell command to find the files; or NULL */

@@ -171,6 +171,21 @@ words_of_unreadable(struct words *w, const struct reason *r)
 	    "" : "s");
 }
 
+/* How a rescue goes on that has ended early; "" if it does not. */
+static const char *
+words_going_on(const struct words *w)
+{
+	struct map_totals t = map_totals(&w->out->map);
+	int64_t most = w->p->opts->maxerrors;
+
+	if (w->p->work != WORK_RESCUE || w->out->unsaved.status != 0 ||
+	    w->out->flush.status != 0 || t.untried + t.failed == 0)
+		return "";
+	return most >= 0 && t.bad_ranges > (uint64_t)most ?
+	    "; the same command with a larger maxerrors= resumes the copy" :
+	    "; the same command resumes the copy";
+}
+
 static void
 words_of_unswept(struct words *w, const struct reason *r)
 {
@@ -230,7 +245,8 @@ words_of_reason(struct words *w, const struct reason *r)
 
 	switch (r->kind) {
 	case WHY_FAULT:
-		words_add(w, "NOT complete: %s", words_of_fault(w, r->fault));
+		words_add(w, "NOT complete: %s%s", words_of_fault(w, r->fault),
+		    words_going_on(w));
 		break;
 	case WHY_SHORT:
 		words_add(w, "NOT complete: %s ended after %llu of %llu bytes",

@@ -256,8 +256,9 @@ area_at(const struct parts *t, uint64_t off, uint64_t *until)
 	return t->n;
 }
 
+/* Add a lost range; or that it, of those, may yet be read. */
 static void
-damage_add(struct survey *s, const struct seg *lost)
+damage_add(struct survey *s, const struct seg *lost, bool later)
 {
 	uint64_t at, end = lost->off + lost->len, until;
 
@@ -266,6 +267,10 @@ damage_add(struct survey *s, const struct seg *lost)
 
 		until = end;
 		h = &s->hits[area_at(&s->parts, at, &until)];
+		if (later) {
+			h->area.later += until - at;
+			continue;
+		}
 		if (h->n < PIECES)
 			h->piece[h->n++] = (struct seg){ at, until - at, BAD };
 		h->area.bytes += until - at;
@@ -281,15 +286,17 @@ damage_add_all(struct survey *s)
 
 	for (i = 0; i < n; i++) {
 		if (loss_is(seg[i].status)) {
+			if (seg[i].status != BAD)
+				damage_add(s, &seg[i], true);
 			if (run.len == 0)
 				run.off = seg[i].off;
 			run.len += seg[i].len;
 			continue;
 		}
-		damage_add(s, &run);
+		damage_add(s, &run, false);
 		run.len = 0;
 	}
-	damage_add(s, &run);
+	damage_add(s, &run, false);
 	free(seg);
 }
 

@@ -163,9 +163,11 @@ losses_area(const struct plan *p, const struct damage_area *a, int table)
 	else if (a->type[0] != '\0')
 		snprintf(what, sizeof(what), " (%s)", a->type);
 	print_alarm(stderr, report_coloured(p->opts, stderr),
-	    "pardd: %s%s%s: %llu bytes in %llu range%s could not be read%s",
-	    where, p->src->name, what, (ull)a->bytes,
-	    (ull)a->ranges, a->ranges == 1 ? "" : "s", losses_lead_to(a));
+	    "pardd: %s%s%s: %llu bytes in %llu range%s %s%s%s", where,
+	    p->src->name, what, (ull)a->bytes, (ull)a->ranges,
+	    a->ranges == 1 ? "" : "s", a->later < a->bytes ?
+	    "could not be read" : "were not read yet", a->later == 0 ||
+	    a->later == a->bytes ? "" : ", or not yet", losses_lead_to(a));
 	losses_files(a);
 	if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
 		print(stderr, "pardd: %s", lost);
@@ -349,27 +351,6 @@ unreadable_note(const struct plan *p, struct outcome *out)
 		print(stderr, "pardd: %s", there);
 }
 
-/*
- * How to continue a rescue that ended early, which after a signal the verdict
- * says; false if it did not.
- */
-static bool
-rescue_note(const struct plan *p, struct outcome *out)
-{
-	struct map_totals t = map_totals(&out->map);
-	int64_t most = p->opts->maxerrors;
-	bool more = most >= 0 && t.bad_ranges > (uint64_t)most;
-
-	if (p->work != WORK_RESCUE || out->unsaved.status != 0 ||
-	    out->flush.status != 0 || t.untried + t.failed == 0 ||
-	    (out->fault.status == 0 && out->signal == 0))
-		return false;
-	if (more || out->fault.status != 0)
-		print(stderr, "pardd: the same command%s resumes where this "
-		    "one ended", more ? " with a larger maxerrors=" : "");
-	return true;
-}
-
 /* Suggest next steps, if a person is there to take them. */
 static void
 next_suggest(const struct plan *p, struct outcome *out)
@@ -377,7 +358,7 @@ next_suggest(const struct plan *p, struct outcome *out)
 	int status = out->status;
 
 	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE ||
-	    p->work == WORK_CHECK || rescue_note(p, out))
+	    p->work == WORK_CHECK || out->fault.status != 0)
 		return;
 	if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
 		look_in_note(p);

@@ -181,40 +181,6 @@ CASE(says_what_goes_on_after_an_error)
 	says("");
 }
 
-/* A rescue was stopped, with one bad range and some to do. */
-static void
-rescued(void)
-{
-	p.work = WORK_RESCUE;
-	o.map = "map";
-	out.signal = 2;
-	out.status = STATUS_SIGNAL + 2;
-	assert_int_equal(map_set(&out.map, 0, GB, UNTRIED), 0);
-	assert_int_equal(map_set(&out.map, GB, 512, BAD), 0);
-}
-
-CASE(says_how_a_rescue_goes_on)
-{
-	static const char same[] = "pardd: the same command resumes where this "
-	    "one ended\n";
-
-	SILENT(rescued(), o.maxerrors = 1);	/* the verdict has it */
-	rescued();
-	o.maxerrors = 0;
-	says("pardd: the same command with a larger maxerrors= resumes where "
-	    "this one ended\n");
-	out.signal = 0;
-	out.fault.status = STATUS_MEDIUM;
-	o.maxerrors = -1;
-	says(same);
-	assert_int_equal(map_set(&out.map, 0, GB, UNTRIMMED), 0);
-	says(same);
-	SILENT(rescued(), out.signal = 0);
-	SILENT(rescued(), out.unsaved.status = STATUS_FILE);
-	SILENT(rescued(), out.flush.status = STATUS_FILE);
-	SILENT(rescued(), map_set(&out.map, 0, GB, FINISHED));
-}
-
 CASE(says_what_is_old_in_a_file)
 {
 	static const char old[] = "pardd: note: a b.img is longer than the "

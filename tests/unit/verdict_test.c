@@ -33,7 +33,8 @@ static struct result target;
 static int
 set_up(void **state)
 {
-	o = (struct opts){ .sync = 1, .map = "m", .manifest = "sums" };
+	o = (struct opts){ .sync = 1, .map = "m", .manifest = "sums",
+		.maxerrors = -1 };
 	src = (struct endpoint){ .name = "here", .geo.size = LENGTH };
 	dst = (struct endpoint){ .name = "there", .geo.size = LENGTH,
 		.is.durable = true };
@@ -244,6 +245,30 @@ CASE(says_how_a_rescue_goes_on)
 	    "without it reads the rest");
 	o.rescue = 0;
 	is(STATUS_FILE, "NOT complete: 512 bytes were not copied");
+}
+
+/* One that has ended early, with one bad range and some to do. */
+CASE(says_that_it_goes_on)
+{
+	p.work = WORK_RESCUE;
+	lost(0, BLOCK, BAD);
+	fault_set(&out.fault, STATUS_UNREADABLE, "stopped");
+	is(STATUS_UNREADABLE, "NOT complete: stopped");
+	lost(BLOCK, BLOCK, UNTRIED);
+	is(STATUS_UNREADABLE, "NOT complete: stopped; the same command resumes "
+	    "the copy");
+	lost(BLOCK, BLOCK, UNTRIMMED);
+	o.maxerrors = 1;
+	is(STATUS_UNREADABLE, "NOT complete: stopped; the same command resumes "
+	    "the copy");
+	o.maxerrors = 0;
+	is(STATUS_UNREADABLE, "NOT complete: stopped; the same command with a "
+	    "larger maxerrors= resumes the copy");
+	out.flush.status = STATUS_FILE;
+	is(STATUS_UNREADABLE, "NOT complete: stopped");
+	out.flush.status = 0;
+	p.work = WORK_COPY;
+	is(STATUS_UNREADABLE, "NOT complete: stopped");
 }
 
 CASE(says_that_the_map_was_not_saved)
