@@ -11,6 +11,11 @@ PATH=${pardd%/*}:$PATH
 
 # ------------------------------------------------------------- what is shown
 
+# joined: what is read, with a line that ends in a backslash and the next one as one
+joined()
+{
+	sed -e ':a' -e '/\\e$/{N; s/ *\\e\n/ /; ba' -e '}'
+}
 # section NAME: its lines in the manual
 section()
 {
@@ -18,11 +23,11 @@ section()
 }
 examples()
 {
-	section EXAMPLES | sed -n 's/^\.Dl //p'
+	section EXAMPLES | sed -n 's/^\.Dl //p' | joined
 }
 steps()
 {
-	section "A DYING DISK, STEP BY STEP" | sed -n 's/^\.Dl //p'
+	section "A DYING DISK, STEP BY STEP" | sed -n 's/^\.Dl //p' | joined
 }
 readme_examples()
 {
@@ -46,7 +51,7 @@ shown()
 	    /^\.Ql [^ ]+ +[^ ]/ {
 		sub(/^\.Ql /, ""); sub(/ [.,;:]$/, ""); sub(/ Ns /, " ")
 		if (/ /) print
-	    }' "$top"/man/* | sed -e 's/\\(dq\|"""/"/g' -e 's/\\&//g'
+	    }' "$top"/man/* | joined | sed -e 's/\\(dq\|"""/"/g' -e 's/\\&//g'
 	awk '/^## /{ out = $0 == "## Examples" || $0 == "## See for yourself" }
 	    function inline(	n, i, part) {
 		n = split(text, part, "`"); text = ""
@@ -427,7 +432,7 @@ listed()
 }
 together "tells a program" listed 'command -v jq' <<'EOT'
 pardd if=disk.img of=copy.img coe=1 json=run.json
-jq -r 'select(.event == "error") | [.offset, .length] | @tsv' run.json
+jq -r 'select(.event=="error")|[.offset,.length]|@tsv' run.json
 jq 'select(.event == "result") | del(.source, .target)' run.json
 EOT
 mounts()

@@ -619,7 +619,7 @@ example()
 	local line filter
 	PATH=${pardd%/*}:$PATH
 	"$blocks" make disk.img 12M || return
-	line=$(sed -n 's/^\.Dl \(pardd .*\)/\1/p' "$manual")
+	line=$(sed -n '/^\.Sh EXAMPLES/,$s/^\.Dl \(pardd .*\)/\1/p' "$manual")
 	FAULTS="on=$PWD/disk.img op=read at=819200+1024,2097152+512 fail=EIO" LD_PRELOAD=$shim \
 	    exits 100 bash -c "$line" && valid run.json || return
 	diff <(sed -n '/^\.Bd/,/^\.Ed/p' "$manual" | sed '/^\./d' | jq 'del(.confined, .seconds, .started, .ended)') \

@@ -113,6 +113,21 @@ it "tells of each operand in pardd(8), if only the page that has it" others
 
 # ------------------------------------------------------------------- the form
 
+# A command that is folded by who shows the page is another one when it is pasted;
+# what is printed may be folded.
+pasted()
+{
+	local line odd
+	mandoc -Tascii -O width=78 "$1" | col -bx | sed 's/^ *//' >shown && [[ -s shown ]] || return
+	odd=$(sed -n 's/^\.Dl //p' "$1" | sed -e 's/\\(dq\|"""/"/g' -e 's/\\&//g' -e 's/\\e/\\/g' |
+	    grep -vE '^(pardd|writes|[a-z]+ to [a-z]+): ' | while IFS= read -r line; do
+		grep -qxF -- "$line" shown || echo "$line"
+	done)
+	[[ -z $odd ]] || fail "folded at 80 columns: $odd"
+}
+for page in "$top"/man/*; do
+	given 'command -v mandoc' "no mandoc" it "has no command wider than a terminal, in ${page##*/}" pasted "$page"
+done
 given 'command -v mandoc' "no mandoc" it "is clean to mandoc" mandoc -Tlint -W warning "$top"/man/*
 # refers PAGE: what it names is a section of that page, or of another one
 refers()
