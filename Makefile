@@ -98,7 +98,7 @@ $(1)/unit/%: tests/unit/%.c $(1)/unit/part.a
 	$$(call say,UNIT,$$@)
 	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(3) \
 	    $$(CFLAGS) $$(LOOK) $$(HARDEN_LD) $$(LDFLAGS) $(5) -MMD -MP -MT $$@ \
-	    -MF $$@.d -o $$@ $$(filter %.c %.a,$$^) $$(LIBS) -lcmocka
+	    -MF $$@.d -o $$@ $$< $(1)/unit/part.a $$(LIBS) -lcmocka
 
 .PHONY: $(1)/all
 $(1)/all: $(1)/pardd $(2:tests/unit/%.c=$(1)/unit/%)

@@ -144,6 +144,18 @@ mapped()
 	    denied "$own" '' honest "$pardd" if=src of=dst bmap=b.bmap
 }
 it "copies so by a block map" mapped
+# of_image: what was copied onto an image is there
+of_image()
+{
+	cp p/image dst && honest "$1"
+}
+image()
+{
+	in_memory && "$blocks" make src 150000 && mkdir p && cp src p/other && "$blocks" make p/image 150000 9 && ceph &&
+	    denied "$own" '' honest "$pardd" if=rbd:p/other of=dst &&
+	    denied "$own" '' of_image "$pardd" if=src of=rbd:p/image
+}
+given can_rbd "built without librbd" it "copies so from an image of a cluster, and onto one" image
 # Only what cannot be read is missing.
 lost()
 {

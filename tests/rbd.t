@@ -84,7 +84,9 @@ described()
 {
 	pair 1M && copy 0 -dv if=rbd:p/image of=. && grep -q '^source_kind=Ceph image$' out &&
 	    grep -q '^source_offers=cluster 11111111-.*, image [0-9]*$' out && copy 0 if=src of=rbd:p/image json=j &&
-	    jq -e -s '.[0].target.kind == "rbd"' j >/dev/null
+	    jq -e -s '.[0].target.kind == "rbd"' j >/dev/null && cp src p/image@s && echo 1 >p/image.users &&
+	    copy 0 -dv if=rbd:p/image@s of=rbd:p/image force=held && grep -q '^source_offers=.*, a snapshot$' out &&
+	    grep -q '^target_offers=.*, open for writing by client.4000 at 10.0.0.9:0/42$' out
 }
 only plain asan
 it "is told of in the plan" described
@@ -103,17 +105,25 @@ holes()
 	    dd if=piece of=p/image bs=1M seek=20 conv=notrunc status=none &&
 	    dd if=piece of=src bs=1M seek=20 conv=notrunc status=none &&
 	    copy 0 if=rbd:p/image of=new verbose=1 && complete && same src new && says 'were holes, and not read' &&
-	    (($(stat -c %b new) * 512 < 5 << 20 && $(count read) < 10))
+	    (($(stat -c %b new) * 512 < 5 << 20 && $(count read) < 10 && $(count diff) == 1))
 }
 it "reads no holes" holes
 zeros()
 {
 	cluster && truncate -s 64M src && "$blocks" make p/image 64M 9 && "$blocks" make piece 3M &&
 	    dd if=piece of=src bs=1M seek=20 conv=notrunc status=none &&
-	    copy 0 if=src of=rbd:p/image "$@" && complete && same src p/image && (($(count write) < 10 && $(count zero) > 0))
+	    copy 0 if=src of=rbd:p/image "oflag=$1" && complete && same src p/image && (($(count write) < 10 && $(count "$2") > 0))
 }
-it "has the cluster make zeros" zeros oflag=sparse
-it "... and free them" zeros oflag=trim
+it "has the cluster make zeros" zeros sparse zero
+it "... and free them" zeros trim zero
+# cleared FLAGS CALL: what is behind the copy is zeroed by such calls
+cleared()
+{
+	pair 1M && truncate -s 3M p/image && copy 0 if=src of=rbd:p/image rest=zero ${1:+"$1"} && complete && same src <(head -c 1M p/image) &&
+	    (($(count "$2") > 0)) && cmp -n 2M -i 1M:0 p/image /dev/zero
+}
+it "has it clear the rest" cleared '' zero
+it "... and keep the room of that" cleared oflag=nosparse zerothick
 # What it says of extents goes for nothing if it makes no sense.
 no_extents()
 {
@@ -160,8 +170,8 @@ no_since()
 {
 	changed && refuse 101 'there is no snapshot sunday' if=rbd:p/image of=older iflag=since:sunday base=m &&
 	    refuse 1 'needs base=' if=rbd:p/image of=older iflag=since:monday &&
-	    refuse 1 'is for Ceph images' if=src of=older iflag=since:monday base=m &&
-	    faults=diff=5 && refuse 55 'asking what has changed' if=rbd:p/image of=older iflag=since:monday base=m &&
+	    refuse 1 'is for Ceph images' if=src of=older iflag=since:monday base=m && faults=snap=5 &&
+	    refuse 55 'asking for the snapshot of since:' if=rbd:p/image of=older iflag=since:monday base=m && faults=diff=5 && refuse 55 'asking what has changed' if=rbd:p/image of=older iflag=since:monday base=m &&
 	    cmp p/image@monday older
 }
 it "refuses one that is not there, and an answer that fails" no_since
@@ -183,16 +193,30 @@ it "... and one that many have" crowd
 locked()
 {
 	pair 1M && faults=lock=30 && refuse 80 'locking it: Read-only' if=src of=rbd:p/image && holds p/image 0 0 1M 9 &&
-	    faults=lock=95 copy 0 if=src of=rbd:p/image && complete
+	    copy 0 if=src of=rbd:p/image force=held && faults=lock=95 copy 0 if=src of=rbd:p/image && complete &&
+	    faults=lock=22 copy 0 if=src of=rbd:p/image && complete
 }
 it "keeps others away by the image's lock, if it has one" locked
 itself()
 {
-	pair 1M && refuse 101 overlaps if=rbd:p/image of=rbd:p/image:id=admin &&
-	    copy 0 if=rbd:p/image of=rbd:p/image bs=4k count=10 seek=100 && complete &&
-	    cp src p/image@s && copy 0 if=rbd:p/image@s of=rbd:p/image && complete && same src p/image
+	local same=(if=rbd:p/image of=rbd:p/image:id=admin count=8) at
+	pair 1M && for at in skip=0 skip=7 seek=7; do
+		refuse 101 overlaps "${same[@]}" "$at" && copy 0 "${same[@]}" "$at" force=overlap || return
+	done
+	copy 0 "${same[@]}" skip=8 && copy 0 "${same[@]}" seek=8 && complete && cp src p/image@s &&
+	    copy 0 if=rbd:p/image@s of=rbd:p/image && complete && same src p/image
 }
 it "does not write an image over itself, but a snapshot of it" itself
+# One file is images of the same number in another pool, namespace, and cluster.
+not_itself()
+{
+	local to
+	pair 1M && mkdir q p/n && ln p/image q/image && ln p/image p/n/image && : >conf &&
+	    for to in q/image p/n/image p/image:conf=conf; do
+		copy 0 if=rbd:p/image of="rbd:$to" && complete && copy 0 if="rbd:$to" of=rbd:p/image || return
+	done
+}
+it "tells images of one number apart by pool, namespace and cluster" not_itself
 small()
 {
 	pair 2M && truncate -s 1M p/image && refuse 101 'has room for 1048576' if=src of=rbd:p/image && [[ $(count write) = 0 ]]
@@ -209,24 +233,26 @@ it "says what is not there" nobody
 # What a cluster answers at each step: the call and its errno, the status, the words.
 each_step()
 {
-	local fails status words
+	local fails status words image=rbd:p/image:option=1
 	pair 1M || return
 	while read -r fails status words; do
-		if ! faults=$fails refuse "$status" "rbd:p/image: $words" if=rbd:p/image of=dst || [[ -e dst ]]; then
+		if ! faults=$fails refuse "$status" "$image: $words" if="$image" of=dst || [[ -e dst ]]; then
 			fail "$fails"
 			return
 		fi
 	done <<-'END'
 		create=12 62 its configuration: Cannot allocate memory$
 		conf=13 63 its configuration: Permission denied$
+		set=22 72 its options: Invalid argument$
 		connect=2 52 no cluster is found, or no keyring for it
 		connect=110 15 connecting to the cluster: no answer within [0-9]+ seconds
 		open=13 63 opening it: Permission denied$
 		size=5 55 asking what it is: Input/output error$
+		huge=1 101 the cluster says that its size is 18446744073709551615
 		fsid=5 15 asking what it is: Protocol error$
 		id=13 63 asking what it is: Permission denied$
 	END
-	faults=watchers=13 refuse 63 'asking who has it open: Permission denied$' if=src of=rbd:p/image &&
+	refuse 52 'there is no such file as nowhere$' if=rbd:p/image:conf=nowhere of=dst && faults=watchers=13 refuse 63 'asking who has it open: Permission denied$' if=src of=rbd:p/image &&
 	    faults=watchers=34 refuse 101 'more than [0-9]+ clients' if=src of=rbd:p/image && holds p/image 0 0 1M 9
 }
 it "says which step of opening failed" each_step
@@ -281,6 +307,7 @@ it "... when the cluster has blocklisted us" fails 69 write@1000000+1=108 'block
 it "... or the connection is lost" fails 69 write@1000000+1=107 'the connection to the cluster is lost; writes since'
 it "is not complete where the flush fails" fails 103 flush=5 'flushing: Input/output error'
 it "... as the cluster has blocklisted us" fails 103 flush=108 'flushing: the cluster has blocklisted us'
+it "... with a word of the cluster" fails 51 write@1000000+1=1 'Operation not permitted, says the cluster'
 it "flushes once, at the end" eval 'pair 1M && copy 0 if=src of=rbd:p/image && complete && [[ $(count flush) = 1 ]]'
 
 # ----------------------------------------------------- a cluster that is silent

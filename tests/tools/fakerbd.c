@@ -1,6 +1,7 @@
 /*
  * A directory as a Ceph cluster: the functions of librbd and librados that
- * pardd calls, under their names, for LD_LIBRARY_PATH.
+ * pardd calls, under their names, for LD_LIBRARY_PATH, and for a unit test,
+ * which includes it.
  *
  *	RBD_DIR		POOL[/NAMESPACE]/IMAGE, and IMAGE@SNAPSHOT, are files;
  *			IMAGE.users has the number of its watchers
@@ -33,6 +34,7 @@ enum fate { WELL, HANGS = -1, IS_LATE = -2, WAITS = -3 };	/* or an errno */
 
 struct pool {
 	char	 path[2048];
+	int64_t	 id;
 };
 
 struct image {
@@ -154,7 +156,7 @@ rados_create(rados_t *cluster, const char *id)
 
 	(void)id;
 	if (err == 0)
-		*cluster = strdup("cluster");
+		*cluster = strdup("1");
 	return err;
 }
 
@@ -163,7 +165,8 @@ rados_conf_read_file(rados_t cluster, const char *path)
 {
 	int err = meet("conf");
 
-	(void)cluster;
+	if (path != NULL)
+		*(char *)cluster = '2';
 	return err != 0 ? err :
 	    path == NULL || access(path, R_OK) == 0 ? 0 : -errno;
 }
@@ -176,7 +179,7 @@ rados_conf_set(rados_t cluster, const char *key, const char *value)
 	(void)cluster;
 	snprintf(what, sizeof(what), "set %s %s", key, value);
 	note(what, 0, 0);
-	return strncmp(key, "nothing", 7) == 0 ? -ENOENT : 0;
+	return strncmp(key, "nothing", 7) == 0 ? -ENOENT : meet("set");
 }
 
 int
@@ -198,8 +201,8 @@ rados_cluster_fsid(rados_t cluster, char *buf, size_t len)
 {
 	int err = meet("fsid");
 
-	(void)cluster;
-	return err != 0 ? err : snprintf(buf, len, "11111111-2222-3333-4444-555555555555");
+	return err != 0 ? err : snprintf(buf, len,
+	    "%s1111111-2222-3333-4444-555555555555", (char *)cluster);
 }
 
 uint64_t
@@ -213,13 +216,15 @@ int
 rados_ioctx_create(rados_t cluster, const char *name, rados_ioctx_t *io)
 {
 	struct pool *p = calloc(1, sizeof(*p));
+	struct stat st;
 
 	(void)cluster;
 	snprintf(p->path, sizeof(p->path), "%s/%s", directory(), name);
-	if (access(p->path, F_OK) != 0) {
+	if (stat(p->path, &st) != 0) {
 		free(p);
 		return -ENOENT;
 	}
+	p->id = (int64_t)st.st_ino;
 	*io = p;
 	return 0;
 }
@@ -242,10 +247,7 @@ rados_ioctx_set_namespace(rados_ioctx_t io, const char *space)
 int64_t
 rados_ioctx_get_id(rados_ioctx_t io)
 {
-	const struct pool *p = io;
-	struct stat st;
-
-	return stat(p->path, &st) == 0 ? (int64_t)st.st_ino : -1;
+	return ((const struct pool *)io)->id;
 }
 
 /* ----------------------------------------------------------------- librbd */
@@ -306,7 +308,7 @@ rbd_get_size(rbd_image_t image, uint64_t *size)
 
 	if (fstat(i->fd, &st) != 0)
 		return -errno;
-	*size = (uint64_t)st.st_size;
+	*size = meet("huge") != 0 ? UINT64_MAX : (uint64_t)st.st_size;
 	return meet("size");
 }
 
@@ -400,7 +402,7 @@ static bool
 alike(int fd, int other, uint64_t off, size_t len)
 {
 	static const unsigned char zeros[OBJECT];
-	unsigned char has[OBJECT], had[OBJECT];
+	static _Thread_local unsigned char has[OBJECT], had[OBJECT];
 	ssize_t n = pread(fd, has, len, (off_t)off);
 
 	if (n < 0)
@@ -433,8 +435,12 @@ rbd_diff_iterate2(rbd_image_t image, const char *since, uint64_t off,
 	/* A cluster that tells of the same twice, or of what was not asked. */
 	if (err == 0 && meet("lies") != 0)
 		err = cb(at, OBJECT, 1, arg) != 0 ? -EIO : cb(at, 1, 1, arg);
-	if (err == 0 && meet("more") != 0)
+	if (err == 0 && meet("far") != 0)
+		err = cb(end + 1, 0, 1, arg);
+	if (err == 0 && meet("more") != 0) {
 		err = cb(at, (size_t)(end - at) + 1, 1, arg);
+		at = end;
+	}
 	for (; err == 0 && at < end; at += n) {
 		n = (size_t)(OBJECT - at % OBJECT);
 		n = n < end - at ? n : (size_t)(end - at);
@@ -497,6 +503,8 @@ move(const struct request *q)
 	}
 }
 
+static struct completion *hung;		/* of a request that never ends */
+
 static void *
 serve(void *arg)
 {
@@ -530,8 +538,10 @@ begin(const char *call, rbd_image_t image, uint64_t off, size_t len, char *buf,
 	pthread_attr_t attr;
 	pthread_t thread;
 
-	if (err == HANGS)
+	if (err == HANGS) {
+		hung = c;
 		return 0;
+	}
 	c->fate = err;
 	c->result = err > 0 ? -err : 0;
 	c->q = (struct request){ call[0], ((struct image *)image)->fd, off, len,
@@ -563,9 +573,9 @@ int
 rbd_aio_write_zeroes(rbd_image_t image, uint64_t off, size_t len,
     rbd_completion_t c, int flags, int op_flags)
 {
-	(void)flags;
 	(void)op_flags;
-	return begin("zero", image, off, len, NULL, c);
+	return begin((flags & RBD_WRITE_ZEROES_FLAG_THICK_PROVISION) != 0 ?
+	    "zerothick" : "zero", image, off, len, NULL, c);
 }
 
 int
