@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -32,7 +31,7 @@ enum {
 	NONE = INT32_MIN,
 
 	FLUSH = 0, WRITE = 1, READ = 2, ZEROES = 8,	/* opcodes */
-	FORCE = 1 << 30, LIMITED = 1U << 31, DEALLOCATE = 1 << 25,
+	LIMITED = 1U << 31, DEALLOCATE = 1 << 25,
 
 	UNREADABLE = 0x281, UNKNOWN = 0x4001, NOT_READY = 0x082,
 	SANITIZING = 0x1d, FREED = 0x287, FORMATTED = 0x00b,
@@ -51,13 +50,11 @@ static struct {
 	unsigned char	 bytes[BLOCKS * BLOCK];
 	struct rule	 rule[RULES];
 	struct nvme_passthru_cmd64 last;	/* the command before */
-	unsigned	 commands, pauses, looks;
+	unsigned	 commands, pauses;
 	unsigned char	 cycles;	/* of power */
 	bool		 mute;		/* no log page, no Identify */
 	bool		 other;		/* it was formatted anew */
 	bool		 gone;
-	const char	*state;		/* of its controller, */
-	bool		 stays;		/* ... for ever */
 } disk;
 
 static struct nvme nvme;
@@ -163,26 +160,6 @@ fstat(int fd, struct stat *st)
 	*st = (struct stat){ .st_mode = S_IFCHR,
 		.st_rdev = disk.gone ? makedev(4000, 77) : makedev(1, 3) };
 	return 0;
-}
-
-int
-openat(int dir, const char *name, int flags, ...)
-{
-	int fd;
-
-	(void)dir;
-	(void)flags;
-	if (disk.state == NULL || strcmp(name, "device/state") != 0) {
-		errno = ENOENT;
-		return -1;
-	}
-	fd = memfd_create("state", MFD_CLOEXEC);
-	disk.looks++;
-	assert_true(fd >= 0 && write(fd, disk.state, strlen(disk.state)) > 0 &&
-	    lseek(fd, 0, SEEK_SET) == 0);
-	if (disk.looks == 3 && !disk.stays)
-		disk.state = "live";
-	return fd;
 }
 
 static int

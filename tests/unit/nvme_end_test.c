@@ -100,33 +100,10 @@ CASE(does_not_try_for_ever)
 	assert_int_equal(io.status, 2);
 	assert_non_null(strstr(io.why, "not ready"));
 	assert_int_equal(disk.commands, 11);
-}
-
-/* A reset that lasts for two looks at it. */
-CASE(awaits_a_reset)
-{
-	disk.rule[0] = (struct rule){ READ, 1, .result = -EINTR };
-	disk.state = "resetting";
-	transfer(OP_READ, 0, BLOCK);
-	assert_int_equal(io.err, 0);
-	assert_int_equal(disk.commands, 2);
-	assert_true(disk.looks >= 3);
-	assert_int_equal(disk.pauses, 2 + 1);
-	disk.rule[0] = (struct rule){ READ, LONG, .result = -EINTR };
-	transfer(OP_READ, 0, BLOCK);
+	disk.rule[0].result = -EINTR;
+	transfer(OP_WRITE, 0, BLOCK);
 	assert_int_equal(io.err, ETIMEDOUT);
 	assert_int_equal(io.status, STATUS_TIMEOUT);
-}
-
-/* ... but for no longer than timeout= says, a second. */
-CASE(awaits_no_reset_for_ever)
-{
-	disk.rule[0] = (struct rule){ READ, 1, .result = -EINTR };
-	disk.state = "connecting";
-	disk.stays = true;
-	transfer(OP_READ, 0, BLOCK);
-	assert_int_equal(io.err, 0);
-	assert_int_equal(disk.pauses, 10 + 1);
 }
 
 CASE(knows_a_disk_that_has_gone)

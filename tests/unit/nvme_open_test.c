@@ -350,6 +350,11 @@ CASE(reads_back_past_the_cache)
 	were = count_open();
 	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
 	assert_true(disk.fua);
+	assert_int_equal(back.geo.io_align, BLOCK);
+	assert_int_equal(endpoint_close(&back), 0);
+	disk.result = UNREADABLE;		/* a block of it: that is met later */
+	disk.times = EVER;
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
 	assert_int_equal(endpoint_close(&back), 0);
 	disk.result = 0x4002;			/* an invalid field */
 	disk.times = EVER;
