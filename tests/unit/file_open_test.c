@@ -486,8 +486,7 @@ CASE(goes_on_after_an_interruption)
 	uint64_t began;
 	int i;
 
-	opened(SOURCE, FLAG_CACHED);
-	attached();
+	lane_opened(SOURCE, FLAG_CACHED);
 	memset(buf, 0, ALL);
 	deny("preadv2", 0, 0, EINTR);
 	for (i = 0; i < 3; i++)
@@ -503,8 +502,7 @@ CASE(goes_on_after_an_interruption)
 	transfer(OP_READ, 0, ALL);
 	assert_int_equal(io.err, EIO);
 	assert_true(io.spent);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 CASE(reads_through_the_page_cache_where_the_kernel_must)
@@ -513,21 +511,18 @@ CASE(reads_through_the_page_cache_where_the_kernel_must)
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
-		opened(SOURCE, 0);
-		attached();
+		lane_opened(SOURCE, 0);
 		deny("preadv2", 0x80, 0, unknown[i]);	/* RWF_DONTCACHE */
 		transfer(OP_READ, 0, ALL);
 		assert_int_equal(io.err, 0);
 		assert_int_equal(io.done, ALL);
 		assert_true(((struct file *)end.priv)->no_dontcache ||
 		    kernel.denial[i].times > 0);
-		assert_int_equal(lane_detach(&lane), 0);
-		closed();
+		lane_closed();
 	}
 	/* what it refuses past the page cache */
 	deny_nothing();
-	opened(SOURCE, FLAG_DIRECT);
-	attached();
+	lane_opened(SOURCE, FLAG_DIRECT);
 	deny("preadv2", 0, 0, EINVAL);
 	transfer(OP_READ, 0, ALL);
 	assert_int_equal(io.err, 0);
@@ -536,8 +531,7 @@ CASE(reads_through_the_page_cache_where_the_kernel_must)
 	deny("preadv2", 0, 0, EINVAL);		/* nor through it */
 	transfer(OP_READ, 0, ALL);
 	assert_int_equal(io.err, EINVAL);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 static void
@@ -562,8 +556,7 @@ CASE(does_not_try_for_ever_what_writes_nothing)
 	writes(EAGAIN, 0);
 	writes(ENOSPC, ENOSPC);
 	assert_false(io.spent);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 	/* a disk that is gone says EIO, ENOSPC, or nothing at all */
 	be_device();
 	opened(TARGET, FLAG_CACHED);
@@ -587,8 +580,7 @@ CASE(does_not_try_for_ever_what_writes_nothing)
 	assert_int_equal(count_open(), were);
 	sysfs_has("device/state", "offline\n");
 	writes(EIO, ENODEV);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 /* What the kernel says by io_uring, and whether it is the end of it. */
@@ -628,8 +620,7 @@ CASE(leaves_to_transfer_what_passes)
 	assert_int_equal(file_flush(&end, &f), -1);
 	assert_non_null(strstr(f.text, "at byte 1000"));
 	assert_int_equal(file_check_kept(&end, 0, ALL, 0, &f), -1);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 static void
@@ -663,8 +654,7 @@ CASE(does_without_zeros_where_they_are_not_known)
 	transfer(OP_ZERO, 0, 4096);		/* but then it does */
 	assert_int_equal(io.err, 0);
 	zeros(EIO, EIO);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 	be_device();
 	opened(TARGET, FLAG_TRIM);
 	assert_int_equal(prepared(-1), 0);
@@ -681,8 +671,7 @@ CASE(does_without_zeros_where_they_are_not_known)
 	disk.zeroout = ENOTTY;
 	transfer(OP_ZERO, 0, 4096);
 	assert_int_equal(io.err, EOPNOTSUPP);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 static void

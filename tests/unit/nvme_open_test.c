@@ -321,7 +321,7 @@ CASE(needs_memory)
 		assert_int_equal(count_open(), were);
 	}
 	poor_was();
-	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
+	attached();
 	assert_int_equal(lane_detach(&lane), 0);
 #ifdef POOR
 	assert_true(times >= 2);
@@ -386,8 +386,7 @@ CASE(waits_for_a_way_to_it)
 {
 	struct nvme *nv;
 
-	nv = opened(SOURCE, 0);
-	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
+	nv = lane_opened(SOURCE, 0);
 	deny("poll", 0, 0, 0);
 	kernel.denial[0].times = EVER;
 	transfer(OP_READ, NO_WAY, 3, 0);
@@ -405,8 +404,7 @@ CASE(waits_for_a_way_to_it)
 	assert_false(nv->away);
 	transfer(OP_WRITE, NO_WAY, 1, ETIMEDOUT);
 	close(lane.halt);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 CASE(waits_for_a_reset)
@@ -417,8 +415,7 @@ CASE(waits_for_a_reset)
 	size_t i;
 
 	make_node(name, S_IFCHR, NG);
-	opened(SOURCE, 0);
-	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
+	lane_opened(SOURCE, 0);
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		sysfs_has("device/state", all[i].state);
 		deny_nothing();
@@ -436,15 +433,14 @@ CASE(waits_for_a_reset)
 	lane.halt = open(name, O_RDONLY);	/* it is to stop */
 	transfer(OP_READ, -EINTR, 1, 0);
 	close(lane.halt);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 CASE(repeats_little_what_took_all_its_time)
 {
 	opened(SOURCE, 0);
 	((struct nvme *)end.priv)->how.timeout = 0;	/* it is over at once */
-	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
+	attached();
 	transfer(OP_READ, NOT_READY, EVER, EPROTO);
 	assert_int_equal(disk.commands, 2);
 	end.spec.coe = true;
@@ -459,8 +455,7 @@ CASE(repeats_little_what_took_all_its_time)
 	end.spec.rescue = true;
 	transfer(OP_READ, NOT_READY, 1, EPROTO);
 	assert_true(io.doubtful);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 static void

@@ -89,4 +89,21 @@ attached(void)
 	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
 }
 
+/* The same with a lane. */
+static inline void *
+lane_opened(enum role role, unsigned flags)
+{
+	void *priv = opened(role, flags);
+
+	attached();
+	return priv;
+}
+
+static inline void
+lane_closed(void)
+{
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
 #endif

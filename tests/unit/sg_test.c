@@ -335,8 +335,7 @@ CASE(needs_memory)
 		lanes++;
 	}
 	assert_false(poor_was());
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 	poor_after(0);
 	if (open_end(SOURCE, 0) == 0)
 		closed();
@@ -376,8 +375,7 @@ CASE(says_what_a_lane_lacks)
 	deny("ioctl", SG_SET_RESERVED_SIZE, 0, EBUSY);	/* it keeps its own */
 	attached();
 	assert_null(((struct sg_lane *)lane.priv)->map);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 	o.engine = ENGINE_ASYNC;
 	opened(SOURCE, 0);
 	deny("open", 0, 1, EBUSY);		/* the second one */
@@ -397,8 +395,7 @@ transfer(enum op op, uint64_t off, size_t len)
 static void
 reads_all(unsigned flags)
 {
-	opened(SOURCE, flags);
-	attached();
+	lane_opened(SOURCE, flags);
 	memset(buf, 0, BYTES);
 	transfer(OP_READ, 0, BYTES);
 	assert_int_equal(io.err, 0);
@@ -415,14 +412,12 @@ CASE(moves_by_the_reserved_buffer)
 	reads_all(FLAG_MMAP | FLAG_DIO);
 	assert_int_equal(((struct sg *)end.priv)->indirect, 0);
 	closed();
-	opened(TARGET, FLAG_MMAP);
-	attached();
+	lane_opened(TARGET, FLAG_MMAP);
 	memset(buf, 7, BYTES);
 	transfer(OP_WRITE, 0, BYTES);
 	assert_int_equal(io.err, 0);
 	assert_memory_equal(buf, disk.bytes, BYTES);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 static void
@@ -499,8 +494,7 @@ CASE(tells_no_more_than_it_has)
 
 CASE(makes_zeros)
 {
-	opened(TARGET, 0);
-	attached();
+	lane_opened(TARGET, 0);
 	disk.bytes[BLOCK - 1] = disk.bytes[61 * BLOCK] = 1;
 	transfer(OP_ZERO, BLOCK, 60 * BLOCK);
 	assert_int_equal(io.err, 0);
@@ -513,14 +507,12 @@ CASE(makes_zeros)
 	disk.no_same = true;
 	transfer(OP_ZERO, 0, BLOCK);
 	assert_int_equal(io.err, EOPNOTSUPP);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 CASE(goes_on_after_a_short_command)
 {
-	opened(SOURCE, 0);
-	attached();
+	lane_opened(SOURCE, 0);
 	disk.short_of = 3;
 	memset(buf, 0xee, BYTES);
 	transfer(OP_READ, BLOCK, 20 * BLOCK);
@@ -529,15 +521,13 @@ CASE(goes_on_after_a_short_command)
 	assert_memory_equal(buf, disk.bytes + BLOCK, 20 * BLOCK);
 	assert_int_equal(buf[20 * BLOCK], 0xee);
 	assert_int_equal(disk.commands, 2);	/* 13 blocks, and 7 */
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 CASE(halves_no_further_than_a_page)
 {
 	disk.limits = false;
-	opened(SOURCE, 0);
-	attached();
+	lane_opened(SOURCE, 0);
 	disk.err = EINVAL;
 	disk.takes = 20 * BLOCK;
 	end.cmd.most = 64 * BLOCK;
@@ -564,8 +554,7 @@ CASE(halves_no_further_than_a_page)
 	disk.err = EPERM;
 	transfer(OP_READ, 0, BLOCK);
 	assert_int_equal(io.err, EPERM);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 /* Where the disk says nothing, as many blocks as the command has bits for. */
@@ -597,8 +586,7 @@ CASE(says_which_failed_reads_are_doubtful)
 {
 	struct sg *sg;
 
-	opened(SOURCE, 0);
-	attached();
+	lane_opened(SOURCE, 0);
 	sg = end.priv;
 	fails(0xb4b00, 0, 3, 0);		/* aborted, and again */
 	assert_int_equal(sg->again, 3);
@@ -629,29 +617,25 @@ CASE(says_which_failed_reads_are_doubtful)
 	assert_int_equal(io.err, EPROTO);
 	assert_int_equal(disk.times, 0);
 	assert_non_null(strstr(io.why, "medium was changed"));
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 CASE(says_why_a_part_of_a_block_is_not_read)
 {
-	opened(SOURCE, 0);
-	attached();
+	lane_opened(SOURCE, 0);
 	disk.sense = 0x31100;
 	disk.times = 1;
 	transfer(OP_READ, 1, 10);
 	assert_int_equal(io.err, EIO);
 	assert_int_equal(io.done, 0);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 CASE(repeats_an_aborted_write_as_often_as_ever)
 {
 	struct sg *sg;
 
-	opened(TARGET, 0);
-	attached();
+	lane_opened(TARGET, 0);
 	sg = end.priv;
 	sg->aborts = true;			/* reads, as it seems */
 	disk.sense = 0xb4b00;
@@ -665,8 +649,7 @@ CASE(repeats_an_aborted_write_as_often_as_ever)
 	disk.times = 1;
 	transfer(OP_WRITE, 0, BLOCK);
 	assert_int_equal(io.err, EPROTO);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 /* ------------------------------------------------------------- reading back */
@@ -780,8 +763,7 @@ CASE(starts_what_it_can)
 	short events;
 
 	o.engine = ENGINE_ASYNC;
-	opened(SOURCE, 0);
-	attached();
+	lane_opened(SOURCE, 0);
 	sg = end.priv;
 	assert_int_equal(lane_pollfd(&lane, &events), -1);
 	assert_false(starts(0, OP_ZERO, 0, BLOCK));
@@ -811,8 +793,7 @@ CASE(starts_what_it_can)
 	}
 	assert_memory_equal(buf, disk.bytes, (size_t)SCSI_FLIGHTS * 4 * BLOCK);
 	assert_null(lane_ended(&lane));
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 /* One of more commands than one, of which each may fail. */
@@ -821,8 +802,7 @@ CASE(sends_one_command_after_the_other)
 	unsigned n;
 
 	o.engine = ENGINE_ASYNC;
-	opened(SOURCE, 0);
-	attached();
+	lane_opened(SOURCE, 0);
 	for (n = 0; n < 4; n++) {
 		memset(buf, 0, BYTES);
 		assert_true(starts(0, OP_READ, 0, 4 * MOST * BLOCK));
@@ -847,8 +827,7 @@ CASE(sends_one_command_after_the_other)
 	assert_true(starts(0, OP_READ, 0, BLOCK));
 	deny("read", 0, 0, ENODEV);		/* there is no answer */
 	assert_int_equal(over()->err, ENODEV);
-	assert_int_equal(lane_detach(&lane), 0);
-	closed();
+	lane_closed();
 }
 
 /* ------------------------------------------------------ hidden areas (ATA) */
