@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2119
 # lab: -j 2
-# The asynchronous engine with sg nodes copies and loses what the other engine does, with
-# as many commands in flight as it is told.  LONG=1 tries all combinations of workers and
+# The asynchronous engine with sg nodes copies and loses the same as the other engine, with
+# as many commands in flight as it is told to have.  LONG=1 tries all combinations of workers and
 # depths.
 
 # shellcheck source=tests/scsi/suite.sh
@@ -27,7 +27,7 @@ chosen()
 	    planned async if="$SG1" of="$SD2" qd=16 &&
 	    planned async if="$source" of="$SG2" engine=async
 }
-it "is there for who asks, and else not" chosen
+it "is used only if it is asked for" chosen
 
 limited()
 {
@@ -40,7 +40,7 @@ limited()
 	planned async if="$SG1" of="$SG2" engine=async bpt=8192 || return
 	grep -qx transfer=4194304 plan || fail "$(grep transfer= plan)"
 }
-it "makes transfers that are one command, without bpt=" limited
+it "makes transfers of one command each, without bpt=" limited
 
 refused()
 {
@@ -69,8 +69,8 @@ only_asked()
 	done
 }
 engines=(engine=threads engine=async)
-# no_wait OPERANDS...: no block is moved by SG_IO.  What lies on the disks is looked
-# at so, beforehand, if there is somebody to tell it to.
+# no_wait OPERANDS...: no block is moved by SG_IO.  (What lies on the disks is looked up
+# with it, beforehand, if there is somebody to read the answer.)
 no_wait()
 {
 	fresh
@@ -79,7 +79,7 @@ no_wait()
 	! grep -E 'SG_IO.*cmdp="\\x(08|0a|2[8a]|8[8a]|a[8a])' calls
 }
 if type -P strace >/dev/null; then
-	it "opens a source for writing only then" only_asked
+	it "opens a source for writing only with it" only_asked
 	it "waits for no command" no_wait if="$SG1" of="$SG2" engine=async
 	long "waits for none of a transfer that takes several" \
 	    no_wait if="$SG1" of="$SG2" engine=async cdbsz=6 bpt=1000
@@ -98,7 +98,7 @@ at_once()
 			most = n
 	} END { print most + 0 }' "$trace/trace"
 }
-# deep N HCTLS OPERANDS...: never more than N at each disk, nearly so many at
+# deep N HCTLS OPERANDS...: never more than N at each disk, and nearly as many at
 # times
 deep()
 {
@@ -133,7 +133,7 @@ finds_out()
 	n=$(at_once "$HCTL1")
 	((n >= 8 && n <= 16)) || fail "$n reads in flight"
 }
-it "finds out that a slow disk takes many" finds_out
+it "finds out that a slow disk needs many commands in flight" finds_out
 
 # ------------------------------------------------------------ what it copies
 
@@ -188,7 +188,7 @@ units()
 	    [[ $(stat -c %s image) = 5000000 ]] &&
 	    cmp -n 5000000 image "$source" 0 100
 }
-it "copies what is no whole blocks" units
+it "copies what does not end with a whole block" units
 long "copies one command at a time" \
     copy if="$SG1" of="$SG2" bs=512 bpt=256 qd=1
 

@@ -10,7 +10,7 @@ modprobe -a ahci xhci_pci usb_storage nvme sg ||
 
 # The disks by their block nodes, and by the nodes that take commands.
 declare -A block char
-# find_scsi SERIAL FILE: that says so, below the disk's device
+# find_scsi SERIAL FILE: the file of this name below the disk's device
 find_scsi()
 {
 	local dir
@@ -37,7 +37,7 @@ for node in "${block[@]}"; do
 done
 
 maps=$tools/maps
-# rescues RANGES NODE OPERANDS...: all of it, but for those
+# rescues RANGES NODE OPERANDS...: everything but these ranges
 rescues()
 {
 	cp /tmp/empty dst &&
@@ -50,7 +50,7 @@ one=3072512+512
 two=1048576+512,$one
 it "rescues all but the bad blocks of a disk behind AHCI" rescues $two "${block[ATA]}"
 it "... by SCSI commands" rescues $two "${char[ATA]}"
-it "... by such to its block node, by two workers" \
+it "... by SCSI commands to its block node, with two workers" \
     rescues $two "${block[ATA]}" iflag=sgio thr=2
 it "... of a disk behind USB, by SCSI commands" rescues $one "${char[USB]}"
 it "... of an NVMe disk, by its own commands" rescues $one "${char[NVME]}"

@@ -133,8 +133,8 @@ units()
 long "copies sg to sg with bs=1024" units 1024 8192
 long "copies sg to sg with bs=4096" units 4096 2048
 it "copies sg to sg with bs=1M" units 1M 8
-it "copies by an odd number of blocks" copy if="$SG1" of="$SG2" bs=512 bpt=77
-it "copies with one transfer for all" \
+it "copies in transfers of an odd number of blocks" copy if="$SG1" of="$SG2" bs=512 bpt=77
+it "copies everything in one transfer" \
     copy if="$SG1" of="$SG2" bs=512 bpt=16384 thr=1
 long "copies with transfers of 4 MiB, thr=16" \
     copy if="$SG1" of="$SG2" bs=512 bpt=8192 thr=16
@@ -153,7 +153,7 @@ default_bs()
 	exits 0 "$pardd" if="$SG1" of="$SG2" && says '^16384\+0 records in$' &&
 	    says '^16384\+0 records out$'
 }
-it "takes the logical block size for bs" default_bs
+it "uses the logical block size as bs" default_bs
 
 for n in ${LONG:+1000 5000} 768; do
 	refuse_bs()
@@ -214,7 +214,7 @@ long "sets FUA on reads with iflag=fua" bits 08 00 iflag=fua
 long "sets FUA on writes with oflag=fua" bits 00 08 oflag=fua
 long "sets DPO on both" bits 10 10 iflag=dpo oflag=dpo
 it "sets DPO and FUA" bits 18 18 iflag=dpo,fua oflag=fua,dpo
-it "sets neither by itself" bits 00 00
+it "sets neither unless asked" bits 00 00
 
 fua_6()
 {
@@ -231,7 +231,7 @@ flushes()
 		fail "the last command to the target is no SYNCHRONIZE CACHE" || return
 	was_not_sent "$HCTL1" '35|91'
 }
-it "flushes an sg target last of all" flushes
+it "flushes an sg target last" flushes
 no_flush()
 {
 	fresh
@@ -244,7 +244,7 @@ for n in 0 1; do
 	echo $n >/sys/module/sg/parameters/allow_dio
 	long "copies with dio=1, allow_dio $n" \
 	    copy if="$SG1" of="$SG2" bs=512 bpt=128 dio=1 thr=16
-	it "copies with iflag=dio oflag=dio by 77 blocks, allow_dio $n" \
+	it "copies 77 blocks at a time with iflag=dio oflag=dio, allow_dio $n" \
 	    copy if="$SG1" of="$SG2" bs=512 bpt=77 iflag=dio oflag=dio
 done
 echo 0 >/sys/module/sg/parameters/allow_dio
@@ -309,7 +309,7 @@ for n in SG ${LONG:+SD}; do
 	    refuse 101 "${!a}" "${!b}" seek=16000 count=1000 coe=1
 	it "refuses a target with less room, $n" \
 	    refuse 101 "${!a}" "${!b}" seek=1
-	it "refuses a count that wraps around, $n" \
+	it "refuses a count that overflows, $n" \
 	    refuse 1 "${!a}" "${!b}" skip=1 count=36028797018963967
 done
 refuse_same()
@@ -362,7 +362,7 @@ nothing_made()
 	"$pardd" if="$SG1" of=/dev/sgx count=1 2>err
 	[[ $? != 0 && $(ls /dev) = "$before" ]]
 }
-it "makes no file in /dev" nothing_made
+it "creates no file in /dev" nothing_made
 
 unharmed()
 {

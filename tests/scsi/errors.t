@@ -35,7 +35,7 @@ words()
 	exits 3 "$pardd" if="$SG1" of="$SG2" bs=512 bpt=128 || return
 	says '[Mm]edium [Ee]rror' && says '[Uu]nrecovered read error' && says 4660
 }
-it "tells the sense in words, and the block" words
+it "reports the sense data in words, and the block" words
 
 stop_to_pipe()
 {
@@ -121,7 +121,7 @@ json_tells()
 	    grep -E '"offset": ?2385920[,}]' | grep -qE '"length": ?5120[,}]' ||
 		fail "$(tail -n 1 told)"
 }
-it "tells the lost range in bytes to programs" json_tells
+it "reports the lost range to programs, in bytes" json_tells
 
 coe_to_pipe()
 {
@@ -133,13 +133,13 @@ coe_to_pipe()
 	[[ $status = 100 ]] || fail "status $status" || return
 	"$blocks" check -z 2385920+512 image 0 0 8M 1
 }
-it "puts zeros for the bad block into a pipe" coe_to_pipe
+it "writes zeros for the bad block into a pipe" coe_to_pipe
 
-# What the device or the kernel gets over, all data being good.
+# What the device or the kernel recovers from: all data are good.
 for n in ${LONG:+1} 16; do
-	it "takes recovered errors for good data, thr=$n" \
+	it "takes the data of recovered errors for good, thr=$n" \
 	    survives 8 CHECK_CONDITION if="$SG1" of="$SG2" thr="$n"
-	it "tries aborted commands again, thr=$n" \
+	it "retries aborted commands, thr=$n" \
 	    survives 0x10 CHECK_CONDITION if="$SG1" of="$SG2" thr="$n"
 	it "finishes short transfers, thr=$n" \
 	    survives 0x100 '' if="$SG1" of="$SG2" thr="$n"
@@ -199,7 +199,7 @@ if type -P sg_reset >/dev/null; then
 		    attention "$SG1" "$n" if="$SG1" of="$SG2" thr="$n"
 		it "stops at a reset of the target, thr=$n" \
 		    forgotten "$SG2" "$n" if="$SG1" of="$SG2" thr="$n"
-		it "survives it where all is written past the cache, thr=$n" \
+		it "survives it if everything is written past the cache, thr=$n" \
 		    attention "$SG2" "$n" if="$SG1" of="$SG2" thr="$n" oflag=fua
 	done
 	long "survives a reset of the source with coe=1" \
@@ -248,7 +248,7 @@ protected_midway()
 	lands_rightly && ! lands "0-16383 right" >/dev/null
 }
 long "stops when the target turns write-protected" protected_midway 4 0
-it "stops when the target turns write-protected, coe=1 thr=16" \
+it "stops when the target becomes write-protected, coe=1 thr=16" \
     protected_midway 16 1
 
 stopped_disk()

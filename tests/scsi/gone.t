@@ -32,8 +32,8 @@ for coe in ${LONG:+0} 1; do
 	back 2
 done
 
-# Some kernels read zeros, and no error, from a loop device whose disk was taken away
-# or whose file was cut off.
+# From a loop device whose disk was taken away, or whose file was cut off, some kernels
+# read zeros, without an error.
 
 modprobe -a loop dm_mod
 half_there()
@@ -145,7 +145,7 @@ done
 # A command that is never answered; the kernel aborts it after the timeout.
 long "gives up on an unanswered command after timeout=3" \
     no_answer if="$SG1" of="$SG2"
-it "gives up on it with thr=16" no_answer if="$SG1" of="$SG2" thr=16
+it "... with thr=16" no_answer if="$SG1" of="$SG2" thr=16
 long "gives up on it, bsg" no_answer if="$BSG1" of="$BSG2"
 
 for signal in ${LONG:+INT HUP QUIT} TERM; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2119,SC2154
 # lab: -j 1 -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=ata,serial=ATA0001
-# Disks that are not written like others, and nodes that do not belong to a disk.
+# Disks that are not written like others, and nodes of something that is no disk.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh
@@ -26,7 +26,7 @@ ata_disk()
 	    exits 0 "$pardd" if="$ASG1" of=copy2 && same copy copy2
 }
 it "copies a disk of AHCI, which hides nothing" ata_disk
-it "takes no NVMe controller for a stream" nvme_node /dev/nvme0
+it "does not take an NVMe controller for a stream" nvme_node /dev/nvme0
 onto_nvme()
 {
 	"$blocks" make img 8M 1 && exits 0 "$pardd" if=img of=/dev/nvme0n1 verify=1 && complete

@@ -66,7 +66,7 @@ dies()
 	lab 125 -j 1 -c 'echo c >/proc/sysrq-trigger' &&
 	    grep -q 'Kernel panic' "$work/err"
 }
-it "tells of a guest that died, with its console" dies
+it "reports a guest that died, with its console" dies
 
 # However they ended.
 stays()

@@ -139,7 +139,7 @@ it "... whose mapping is of several pieces" maps "0 1024 crypt aes-xts-plain64 $
 1024 1024 crypt aes-xts-plain64 $key 0 $part 33792"
 it "... whose mapping encrypts nothing" maps "0 79872 linear $part 32768"
 
-# Who reads a mapping that is suspended waits until it is not.
+# Whoever reads a suspended mapping waits until it is resumed.
 suspended()
 {
 	local pid is
@@ -176,7 +176,7 @@ another_key()
 	printf other >new && cryptsetup -q luksAddKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 \
 	    --key-file key "$part" new
 }
-it "tells of a container that is closed meanwhile" meanwhile cryptsetup close c
+it "notices that a container is closed meanwhile" meanwhile cryptsetup close c
 it "... resized" meanwhile reload 's/^0 [0-9]* /0 65536 /'
 it "... mapped to another place" meanwhile reload 's/ 32768\(.*\)/ 40960\1/;s/^0 [0-9]* /0 65536 /'
 it "... opened and changed" meanwhile changed
@@ -240,8 +240,8 @@ bare_mapping()
 }
 it "leaves out what is free where a mapping shows it that nobody uses" bare_mapping
 if type -P lvm >/dev/null; then
-	it "looks into an active group of LVM" bare_group
-	it "looks into an active group of LVM in a container" in_group
+	it "looks into an active LVM group" bare_group
+	it "looks into an active LVM group in a container" in_group
 	it "... and into a container in a volume of one" under_group
 else
 	skip "no lvm" "groups of LVM"

@@ -48,7 +48,7 @@ shared_serial()
 	refused "iserial=NVME0001: " if="/dev/${pair}n1" of=copy iserial=NVME0001 &&
 	    [[ ! -e copy ]] && exits 0 "$pardd" if=/tmp/src of="/dev/${other}n1" oserial=OTHER
 }
-it "takes no serial number that two namespaces have" shared_serial
+it "uses no serial number that two namespaces have" shared_serial
 whole_wwn()
 {
 	local one two
@@ -87,7 +87,7 @@ shared_wwn()
 	    refused 'not the disk' if=/tmp/src of="$one" oserial=TWO &&
 	    exits 0 "$pardd" if="$one" of="$two" && complete
 }
-it "takes no WWN that two disks have, and not two such for one disk" shared_wwn
+it "uses no WWN that two disks have, and does not take them for one disk" shared_wwn
 
 usb_serial()
 {

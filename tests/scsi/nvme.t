@@ -162,14 +162,14 @@ it "... with map=" slow_block status=7 map=m
 it "... and twice in a plain copy, which it ends" eval '
     faulty "op=2 at=2048 sleep=1000 status=7" 11 if="/dev/ng$a" of=dst timeout=1 &&
     says "aborted as requested, after the timeout" && [[ $(wc -l <hits) = 2 ]]'
-it "tries a write again after a data transfer error, if the format is the same" eval '
+it "retries a write after a data transfer error, if the format is the same" eval '
     put /tmp/other "$b" && faulty "op=1 at=1024 times=1 status=4" 0 if=/tmp/src of="/dev/ng$b" && complete &&
     [[ -s hits ]] && is_on /tmp/src "$b"'
 write_fault()
 {
 	exits 3 "$pardd" if=/tmp/src of="/dev/ng$bad" "$@" && says 'NOT complete: .*write fault .NVMe status 2/80h'
 }
-it "stops where a block cannot be written" write_fault
+it "stops if a block cannot be written" write_fault
 it "... in threads" write_fault thr=4
 no_flush()
 {
@@ -187,7 +187,7 @@ zeroes()
 }
 it "zeroes by Write Zeroes" zeroes sparse
 it "... and with trim" zeroes trim
-it "writes zeros where the disk fails Write Zeroes, and does not say why" eval '
+it "writes zeros if Write Zeroes fails without a reason" eval '
     put /tmp/src "$b" && faulty "op=8 status=6" 0 if=/dev/zero bs=4096 count=512 of="/dev/ng$b" oflag=sparse &&
     complete && [[ -s hits ]] && cmp -n 2M "/dev/nvme$b" /dev/zero && cmp -i 2M "/dev/nvme$b" /tmp/src'
 
@@ -242,7 +242,7 @@ named()
 	    refused 'not the disk' if=/tmp/src of="/dev/ng$b" oserial="$wwn"
 }
 it "knows them by their WWN" named
-it "takes no controller for a disk" refused 'an NVMe controller' if=/tmp/src of="/dev/nvme${a%n*}"
+it "does not take a controller for a disk" refused 'an NVMe controller' if=/tmp/src of="/dev/nvme${a%n*}"
 it "sends NVMe commands to no other ends" usage 'nvme is for NVMe disks' if=/tmp/src of=dst oflag=nvme
 partition()
 {
@@ -327,7 +327,7 @@ source_away()
 	exits 0 "$pardd" if="/dev/ng$b" of=dst map=m rate=2M wait=60 && complete && cmp dst /tmp/src &&
 	    says 'it is back as /dev/ng'
 }
-it "awaits a source that has gone" source_away
+it "waits for a source that has vanished" source_away
 target_away()
 {
 	local at
@@ -338,4 +338,4 @@ target_away()
 	((status == 69 || status == 56)) || fail "status $status: $(<err)" || return
 	says 'NOT complete: .*the device has gone'
 }
-it "is not complete when its target goes" target_away
+it "is not complete when its target vanishes" target_away

@@ -112,8 +112,8 @@ few_commands()
 	n=$(sent "$HCTL2" "$reads" | wc -l)
 	((n > 0 && n <= 6)) || fail "$n reads"
 }
-it "sees that there is nothing by few commands, sg" few_commands "$SG2"
-it "sees it by few commands, bsg" few_commands "$BSG2"
+it "needs few commands to see that there is nothing, sg" few_commands "$SG2"
+it "... bsg" few_commands "$BSG2"
 
 refuses_part()
 {

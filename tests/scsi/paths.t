@@ -34,7 +34,7 @@ by_other_path()
 	done
 	exits 0 "$pardd" if=src of="$SD2" force=mounted && complete
 }
-it "refuses a disk that is mounted by its other path" by_other_path
+it "refuses a disk that is mounted through its other path" by_other_path
 read_only()
 {
 	local to
@@ -122,7 +122,7 @@ from_zero()
 	    kept refused "${p2#/dev/} is mounted on $PWD/m.*force=mounted writes anyway\)$" \
 		if=src of="$p1" count=1
 }
-it "takes the head of a partition from byte 0 on for the partition table" from_zero
+it "takes the start of a partition that begins at byte 0 for the partition table" from_zero
 
 # -------------------------------------------------------------- device mapper
 
@@ -239,9 +239,9 @@ if type -P dmsetup >/dev/null; then
 	it "... where that lies on the same file as the volume's" volume_beside
 	it "... and on bytes that another partition has, which is mounted" volume_overlapping
 	it "... and on bytes of another volume, which is mounted" volume_sharing
-	it "... also where a volume has stripes" volume_striped
-	it "... and where the other one has" stripes_in_use
-	it "... or nobody knows where that lies" volume_unknown
+	it "... also if the volume is striped" volume_striped
+	it "... and if the other one is" stripes_in_use
+	it "... or if nobody knows where that lies" volume_unknown
 	it "tells two mapped devices from what they lie on" volume_other
 else
 	skip "no dmsetup" "volumes"

@@ -104,10 +104,10 @@ goes_on()
 	done
 	rescue 0 "$@" && lands "0-16383 right" && is + "0+$blocks_all"
 }
-kind=sg it "ends at once when the sg source goes" ends_at_once if="$SG1" of="$SG2" thr=16
+kind=sg it "ends at once when the sg source vanishes" ends_at_once if="$SG1" of="$SG2" thr=16
 back 2
 kind=sg it "... and goes on when it is back" goes_on if="$SG1" of="$SG2" thr=16
-kind=sd it "ends at once when the sd source goes" ends_at_once if="$SD1" of="$SD2" thr=4
+kind=sd it "ends at once when the sd source vanishes" ends_at_once if="$SD1" of="$SD2" thr=4
 back 2
 kind=sd it "... and goes on when it is back" goes_on if="$SD1" of="$SD2" thr=4
 kind=bsg long "ends at once when the bsg source goes" ends_at_once if="$BSG1" of="$BSG2"
@@ -136,7 +136,7 @@ waits()
 	    [[ $(grep -c '"event":"\(gone\|back\)"' json) = 2 ]] && is + "0+$blocks_all" || return
 	! grep -q "it is back as ${1#if=}," err || fail "by the same name: $(<err)"
 }
-it "waits for the sg source, which has another name then" waits if="$SG1" of="$SG2"
+it "waits for the sg source, which comes back under another name" waits if="$SG1" of="$SG2"
 back 2
 long "waits for the sd source, which has another name then" waits if="$SD1" of="$SD2" thr=16
 back 2
@@ -193,7 +193,7 @@ not_another()
 	within 20 rescue 69 wait=4 if="$SD1" of="$SD2" && count_is Linux 2 &&
 	    says 'did not come back' && is '-*/' '' && honest
 }
-it "takes no other disk for it" not_another
+it "does not take another disk for it" not_another
 knob add_host -1
 back 2
 interrupted()
@@ -260,4 +260,4 @@ alike()
 	    [[ ! -e image ]] && rescue 0 if="$SD1" of=image && same image "$source"
 }
 two_disks vpd_use_hostno=0
-it "refuses to wait for a disk that another is called like" alike
+it "refuses to wait for a disk if another one has the same name" alike

@@ -120,7 +120,7 @@ by_part()
 	    refused 'go to a disk that has' if="${SD2}1" iflag=sgio of=dst && [[ ! -e dst ]] &&
 	    refused 'go to a disk that has' if=img of="${SD2}1" oflag=sgio compare=1
 }
-it "takes no SCSI disk for a partition of it" by_part
+it "does not take a SCSI disk for a partition of it" by_part
 for node in "${nodes[@]}"; do
 	[[ -n $LONG || $node = of=$SG2 || $node = of=$BSG2 ]] || continue
 	read -ra to <<<"$node"
@@ -157,7 +157,7 @@ set_read_only()
 }
 for node in "${nodes[@]}"; do
 	read -ra to <<<"$node"
-	it "writes to no disk that was set read-only: $node" set_read_only "${to[@]}"
+	it "does not write to a disk that was set read-only: $node" set_read_only "${to[@]}"
 done
 
 # --------------------------------------------------- page caches of others
@@ -211,8 +211,8 @@ seen()
 	neighbour && by_cache old && sync && exits 0 "$pardd" if=new "$@" && complete &&
 	    dd if="$SD2" bs=512 skip=8192 count=2048 status=none | same - new
 }
-it "is seen by who has cached what was there, sg" seen of="$SG2" seek=8192
-it "is seen by who has cached what was there, partition" seen of="${SD2}2"
+it "is seen by whoever has the old contents cached, sg" seen of="$SG2" seek=8192
+it "is seen by whoever has the old contents cached, partition" seen of="${SD2}2"
 
 # The kernel sends no flush to a disk that it takes for one without a cache.
 write_through()
@@ -234,12 +234,12 @@ member_unseen()
 	    exits 0 "$pardd" if=new of="$dm" sync=0 && complete
 }
 it "flushes a disk that is said to have no cache" write_through "$SD2"
-it "flushes it by a partition" write_through "${SD2}2"
+it "... by a partition of it" write_through "${SD2}2"
 if type -P dmsetup >/dev/null; then
-	it "flushes it by a device that is mapped onto it" write_through mapped
+	it "... by a device that is mapped onto it" write_through mapped
 	it "... and does not say so when it cannot be asked" member_unseen
 else
-	skip "no dmsetup" "flushes it by a device that is mapped onto it"
+	skip "no dmsetup" "... by a device that is mapped onto it"
 fi
 
 # ------------------------------------------------------- held to the end
@@ -298,7 +298,7 @@ it "sees sg and bsg of one disk overlap" overlapping "$SG2" "$BSG2"
 long "sees bsg and sg of one disk overlap" overlapping "$BSG2" "$SG2"
 long "sees bsg and sd of one disk overlap" overlapping "$BSG2" "$SD2"
 it "sees sg and itself overlap" overlapping "$SG2" "$SG2"
-it "sees sd and sd with sgio overlap" overlapping "$SD2" "$SD2" oflag=sgio
+it "sees sd and the same sd with sgio overlap" overlapping "$SD2" "$SD2" oflag=sgio
 part_overlap()
 {
 	local why='force=overlap writes anyway\)$'
@@ -335,7 +335,7 @@ map_mounted()
 }
 if type -P dmsetup >/dev/null; then
 	it "sees a mapped device and its disk overlap" map_overlap
-	it "lets a mapped partition go onto the next" map_part
+	it "copies a mapped partition onto the next one" map_part
 	it "refuses a mounted mapped device, and the disk under it" map_mounted
 else
 	skip "no dmsetup" "mapped devices and overlap"

@@ -105,7 +105,7 @@ tells_bs()
 {
 	small_target if="$1" of="$2" && says '^2048\+0 records in$' && says 4096
 }
-it "takes and tells the source's 4096 for bs, sg" tells_bs "$QSG1" "$SG2"
+it "uses the source's 4096 as bs, and says so, sg" tells_bs "$QSG1" "$SG2"
 long "takes and tells the source's 4096 for bs, sd" tells_bs "$QSD1" "$SD2"
 
 refuses_512()
@@ -137,7 +137,7 @@ larger()
 	exits 0 "$pardd" if="$SG1" of="$QSG3" && complete &&
 	    lands "0-16383 right, 16384-24575 untouched" 0 "$QSD3"
 }
-it "copies all to a larger disk and no more" larger
+it "copies everything to a larger disk, and no more" larger
 
 read_only()
 {

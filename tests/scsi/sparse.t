@@ -42,27 +42,27 @@ written()
 	    was_not_sent "$HCTL2" "$freeing"
 }
 it "makes zeros by WRITE SAME" written
-it "makes them by a bsg node" eval 'disks && zeroes "$BSG2" &&
+it "... by a bsg node" eval 'disks && zeroes "$BSG2" &&
     was_sent "$HCTL2" $same'
 long "makes them by a block node and SG_IO" eval 'disks && zeroes "$SD2" sgio &&
     was_sent "$HCTL2" $same'
 long "makes them with mapped buffers" eval 'disks && zeroes "$SG2" mmap &&
     was_sent "$HCTL2" $same'
-it "makes them with 16 workers and small pieces" eval \
+it "... with 16 workers and small pieces" eval \
     'disks && zeroes "$SG2" "" thr=16 bpt=200'
-it "makes them on blocks of 4096" eval \
+it "... on blocks of 4096" eval \
     'disks sector_size=4096 && zeroes "$SG2" && was_sent "$HCTL2" $same'
 short()
 {
 	disks write_same_length=100 && zeroes "$SG2" && was_sent "$HCTL2" $same &&
 	    ! went_wrong CHECK_CONDITION >/dev/null
 }
-it "keeps to the length that the disk says" short
+it "keeps to the length that the disk reports" short
 unnamed()
 {
 	disks write_same_length=0 && zeroes "$SG2" && was_not_sent "$HCTL2" $same
 }
-it "writes zeros where the disk names no length" unnamed
+it "writes zeros if the disk reports no length" unnamed
 forced()
 {
 	disks && zeroes "$SG2" fua && was_not_sent "$HCTL2" $same
@@ -72,18 +72,18 @@ frees()
 {
 	disks lbpws=1 lbprz=1 && zeroes "$SG2" trim && was_sent "$HCTL2" "$freeing"
 }
-it "frees them with oflag=trim where they then read as zeros" frees
+it "frees them with oflag=trim if they then read as zeros" frees
 stale()
 {
 	disks lbpws=1 lbprz="$1" && zeroes "$SG2" trim &&
 	    was_not_sent "$HCTL2" "$freeing"
 }
-it "frees nothing where what is freed stays as it was" stale 0
+it "frees nothing if freed blocks keep their contents" stale 0
 long "frees nothing where it reads as something else" stale 2
 it "frees nothing without oflag=trim" eval \
     'disks lbpws=1 lbprz=1 && zeroes "$SG2" && was_not_sent "$HCTL2" "$freeing"'
 
-# The disk has said more than it then takes.
+# The disk reports more than it then accepts.
 takes_less()
 {
 	disks write_same_length=65535 || return

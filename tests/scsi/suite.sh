@@ -73,7 +73,7 @@ forget()
 	: >"$trace/trace"
 }
 
-# Every command takes its time, so that there is a middle of the copy: 256
+# Every command takes some time, so that the copy has a middle: 256
 # transfers by N threads then take about two seconds.
 slow()
 {
@@ -88,7 +88,7 @@ bad()
 	knob opts 2
 }
 
-# every N OPTS: each Nth command goes wrong in this way
+# every N OPTS: every Nth command fails in this way
 every()
 {
 	knob every_nth "$1"
@@ -118,13 +118,13 @@ was_not_sent()
 reads='08|28|88|a8'
 writes='0a|2a|2e|41|42|8a|8b|8e|93|aa|ae|04|48|89|7f'
 
-# The source got no command that changes it.
+# The source received no command that changes it.
 only_read()
 {
 	was_not_sent "$HCTL1" "$writes"
 }
 
-# went_wrong REGEX [LEAST]: commands ended so, else the case proves nothing
+# went_wrong REGEX [LEAST]: commands failed in this way, or the case proves nothing
 went_wrong()
 {
 	local n
@@ -139,7 +139,7 @@ look()
 	landed map "$source" "${1:-$SD2}" "${2:-0}"
 }
 
-# lands TEXT [SHIFT [TARGET]]: so it is; see landed.c for the words
+# lands TEXT [SHIFT [TARGET]]: that is on the target; see landed.c for the words
 lands()
 {
 	local is
@@ -148,7 +148,7 @@ lands()
 but it is: $is"
 }
 
-# Whatever else, all that was written is right.  lands_rightly [TARGET]
+# lands_rightly [TARGET]: whatever else happened, all that was written is right
 lands_rightly()
 {
 	local is
@@ -179,13 +179,13 @@ stopped_at()
 	END { exit failed }' <<<"$is" || fail "the target is: $is"
 }
 
-# lost BLOCKS RANGES: what the last line says
+# lost BLOCKS RANGES: the last line says so
 lost()
 {
 	last_says "^pardd: NOT complete: $1 unreadable blocks? in $2 ranges?\$"
 }
 
-# all_right OPERANDS...: all of the source comes to the target
+# all_right OPERANDS...: all of the source is copied to the target
 all_right()
 {
 	exits 0 "$pardd" "$@" && complete && lands "0-16383 right" && only_read
@@ -200,7 +200,7 @@ nothing_done()
 		was_not_sent "$HCTL2" "$writes"
 }
 
-# within SECONDS COMMAND...: it ends in time, whatever it says
+# within SECONDS COMMAND...: it ends in time, with any status
 within()
 {
 	local start=$SECONDS most=$1
@@ -233,7 +233,7 @@ back()
 	wait_for 10 count_is Linux "$n" && name_disks '' Linux
 }
 
-# The rest are cases that more than one file has, of 128 blocks a transfer.
+# The rest are cases that several files have, with transfers of 128 blocks.
 
 # Around block 4660 scsi_debug tells the right one in the sense data's Info
 # field; elsewhere it tells the command's first, and for a bad block 0 it tells
@@ -251,7 +251,7 @@ stops()
 		! grep '^pardd: complete' err
 }
 
-# loses FIRST COUNT OPERANDS...: just these, with coe=1
+# loses FIRST COUNT OPERANDS...: only these blocks, with coe=1
 loses()
 {
 	local at=$1 count=$2 want
@@ -266,7 +266,7 @@ loses()
 	went_wrong 'CHECK_CONDITION' && lands "$want" && lost "$count" 1 && only_read
 }
 
-# survives OPTS REGEX OPERANDS...: each 20th command goes wrong in this way
+# survives OPTS REGEX OPERANDS...: every 20th command fails in this way
 survives()
 {
 	local opts=$1 witness=$2
@@ -279,7 +279,8 @@ survives()
 	[[ -z $witness ]] || went_wrong "$witness" 3
 }
 
-# reset STATUS NODE N OPERANDS...: it is reset in mid copy, by N commands at a time
+# reset STATUS NODE N OPERANDS...: it is reset in the middle of the copy, with N commands
+# at a time
 reset()
 {
 	local want=$1 node=$2 many=$3
@@ -289,12 +290,12 @@ reset()
 	midway sg_reset -d "$node"
 	exits "$want" "$pardd" bs=512 bpt=64 "$@" && went_wrong CHECK_CONDITION
 }
-# attention NODE N OPERANDS...: it goes on
+# attention NODE N OPERANDS...: the copy goes on
 attention()
 {
 	reset 0 "$@" && complete && lands "0-16383 right" && only_read
 }
-# forgotten NODE N OPERANDS...: it does not, for the disk tells by 29h/00h that its
+# forgotten NODE N OPERANDS...: it does not, since the disk says by 29h/00h that its
 # cache may be empty
 forgotten()
 {
@@ -311,7 +312,7 @@ protected()
 		! grep '^pardd: complete' err
 }
 
-# copy OPERANDS...: to a disk that has something else
+# copy OPERANDS...: to a disk with other contents
 copy()
 {
 	fresh
@@ -329,7 +330,7 @@ delete()
 	echo 1 >"/sys/class/scsi_device/$1/device/delete"
 }
 
-# vanishes HCTL TARGET OPERANDS...: not 0, and not as if blocks were bad
+# vanishes HCTL TARGET OPERANDS...: the status is not 0, nor that of bad blocks
 vanishes()
 {
 	local hctl=$1 target=$2
@@ -354,7 +355,7 @@ no_answer()
 	lands_rightly && grep -Eqi 'time.?out|timed out' err
 }
 
-# interrupted SIGNAL OPERANDS...: it reports, and dies of the signal
+# interrupted SIGNAL OPERANDS...: it prints its report, and dies of the signal
 interrupted()
 {
 	local signal=$1 pid

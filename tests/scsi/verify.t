@@ -7,7 +7,7 @@
 two_disks
 fua_read='28 08|88 08|a8 08'
 
-# READ with FUA, and what was written is read only behind SYNCHRONIZE CACHE
+# READ with FUA, and what was written is read only after SYNCHRONIZE CACHE
 from_medium()
 {
 	local order
@@ -26,8 +26,8 @@ it "verifies sg, with FUA" right if="$SG1" of="$SG2" verify=1
 long "verifies bsg, with FUA" right if="$BSG1" of="$BSG2" verify=1
 it "verifies a block node with sgio, with FUA" \
     right if="$SD1" of="$SD2" oflag=sgio verify=1
-it "verifies sg a little behind" right if="$SG1" of="$SG2" verify=stream thr=16
-it "verifies sg with the source" right if="$SG1" of="$SG2" verify=source
+it "verifies sg a little behind the copy" right if="$SG1" of="$SG2" verify=stream thr=16
+it "verifies sg against the source" right if="$SG1" of="$SG2" verify=source
 long "verifies sg in odd transfers" right if="$SG1" of="$SG2" bpt=7 verify=1
 long "verifies sg that nobody else may open" \
     right if="$SG1" of="$SG2" oflag=excl verify=1
@@ -70,16 +70,16 @@ mends()
 	spoilt 0 verify=1 && verified && says '512 bytes differed when' &&
 	    lands "0-16383 right"
 }
-it "mends what changed on sg" mends
+it "repairs what changed on sg" mends
 tells()
 {
 	spoilt 14 verify=1 retries=0 &&
 	    says "differs: bytes .*, 8192000 to 8192511 of $SG2" &&
 	    lands "0-15999 right, 16000 wrong, 16001-16383 right"
 }
-it "tells what changed on sg" tells
+it "reports what changed on sg" tells
 
-# The medium error is for reading only.
+# The medium error occurs only when reading.
 unreadable_back()
 {
 	fresh
@@ -87,7 +87,7 @@ unreadable_back()
 	exits 14 "$pardd" if="$source" of="$SG2" bs=512 bpt=64 "$@" &&
 	    says "differs: bytes .* of $SG2" && does_not_say 'complete, '
 }
-it "tells what cannot be read back from sg" unreadable_back verify=1
+it "reports what cannot be read back from sg" unreadable_back verify=1
 
 same_disks()
 {
@@ -109,7 +109,7 @@ other_disks()
 	    exits 14 "$pardd" if="$SG1" of="$SG2" compare=1 bpt=5 thr=16 &&
 	    says 'differs: bytes 397824 to 398847 of' && says '1024 bytes in 1 range'
 }
-it "tells where sg differs from sg" other_disks
+it "reports where sg differs from sg" other_disks
 
 spares()
 {

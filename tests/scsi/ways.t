@@ -63,7 +63,7 @@ midway()
 	forget
 	{ until_true 60 seen "$1" && "${@:2}"; } >/dev/null 2>&1 &
 }
-# Longer than what is tried again for other reasons.
+# Longer than what is retried for other reasons.
 away()
 {
 	ways inaccessible
@@ -100,7 +100,7 @@ in_vain()
 	exits 33 "$pardd" if=/tmp/src of=$ng rate=8M timeout=2 &&
 	    says 'NOT complete: .*no path to it: ' && wait
 }
-it "ends when it has waited for timeout= seconds" in_vain
+it "gives up when it has waited for timeout= seconds" in_vain
 stopped()
 {
 	restore
@@ -114,8 +114,8 @@ no_way()
 {
 	[[ $(<$config/nvmet/ports/2/ana_groups/1/ana_state) = inaccessible ]]
 }
-it "can be stopped meanwhile" stopped write if=/tmp/src of=$ng
-it "... in a rescue, which calls nothing bad" eval 'stopped read if=$ng of=dst map=m && ! grep -E " [-*/]$" m'
+it "can be stopped while it waits" stopped write if=/tmp/src of=$ng
+it "... in a rescue, which records nothing as bad" eval 'stopped read if=$ng of=dst map=m && ! grep -E " [-*/]$" m'
 at_once()
 {
 	ways inaccessible

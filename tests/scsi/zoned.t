@@ -47,8 +47,8 @@ writes_once()
 	    refused 'the zone at byte 0 holds data.*oflag=reset' if=/tmp/large of="$a" count=8 &&
 	    refused 'the zone at byte 0 holds data' if=/tmp/large of="$a" count=8 -d && is_on /tmp/fits "$a"
 }
-it "writes empty zones in order, and none that holds data" writes_once
-it "goes on where a zone is written next" eval 'head -c 11M /tmp/large | tail -c 1M >part &&
+it "writes empty zones in order, and no zone that holds data" writes_once
+it "continues where a zone is to be written next" eval 'head -c 11M /tmp/large | tail -c 1M >part &&
     exits 0 "$pardd" if=part of="$a" bs=1M seek=11 && complete && is_on /tmp/fits "$a" &&
     refused "can be written only at byte 12582912" if=part of="$a" bs=1M seek=13'
 resets()
@@ -58,13 +58,13 @@ resets()
 	    dd if="$a" bs=1M skip=8 count=3 iflag=direct status=none | cmp - <(tail -c 3M /tmp/large) &&
 	    refused 'a reset would lose what lies before' if=three of="$a" bs=1M seek=1 oflag=reset
 }
-it "resets the zones of the range where asked, and no others" resets
+it "resets the zones of the range if asked to, and no others" resets
 no_room()
 {
 	exits 78 "$pardd" if=/tmp/not of="$a" oflag=reset && says 'the zone has no blocks from there on, but the data is not zeros' &&
 	    says 'NOT complete'
 }
-it "is not complete where a zone has no blocks for what is not zeros" no_room
+it "is not complete if data other than zeros would go where a zone has no blocks" no_room
 it "refuses map=, and says why" refused 'map= cannot be used, because a rescue goes back' \
     if=/tmp/fits of="$b" map=m
 it "refuses oflag=sparing" refused 'oflag=sparing cannot be used' if=/tmp/fits of="$b" oflag=sparing
@@ -73,19 +73,19 @@ stopped()
 	head -c 1M /tmp/fits >part && interrupted_by INT part "$b" if=/tmp/fits of="$b" oflag=reset rate=4M &&
 	    says 'NOT complete: stopped by SIGINT' && does_not_say 'complete, flushed' && does_not_say oflag=sparing
 }
-it "says of a copy that was stopped nothing that does not help" stopped
+it "gives no useless advice after a copy that was stopped" stopped
 gaps()
 {
 	truncate -s 16M fs && mke2fs -q fs && usage "used= leaves out what is free, and $b is written in order" \
 	    if=fs of="$b" used=only
 }
-it "refuses used=only, for it would leave gaps" gaps
+it "refuses used=only, which would leave gaps" gaps
 it "knows oflag=reset for zoned disks only" usage 'reset is for zoned disks' if=/tmp/fits of=dst oflag=reset
 many()
 {
 	exits 0 "$pardd" if=/tmp/fits of="$b" oflag=reset thr=16 bpt=3 && complete && is_on /tmp/fits "$b"
 }
-it "has one writer where a transfer is no part of a zone, whatever thr= says" many
+it "has one writer if transfers do not divide a zone, whatever thr= says" many
 it "takes a pipe" eval 'exits 0 "$pardd" of="$b" oflag=reset </tmp/fits && complete && is_on /tmp/fits "$b" &&
     cat /tmp/fits | exits 0 "$pardd" of="$b" oflag=reset && complete && is_on /tmp/fits "$b"'
 
@@ -152,7 +152,7 @@ order()
 	    echo 1 >"/sys/block/${c##*/}/queue/rotational" && at_once 1 1 if="$c" of="$few" &&
 	    exits 0 "$pardd" if=/tmp/wide of="$few" hash=md5 && complete && is_on /tmp/wide "$few"
 }
-it "writes one at a time where order matters, and where a disk rotates" order
+it "writes one at a time if order matters, and if a disk rotates" order
 put()
 {
 	exits 0 "$pardd" if=/tmp/wide of="$few" bs=1M count="$2" skip="$1" seek="$1"
@@ -166,7 +166,7 @@ counts()
 	    put 32 1 && refused 'would have more zones open or written in part' \
 	    if=/tmp/wide of="$few" bs=1M skip=36 seek=36 && put 33 2 && put 36 12 && in_part /tmp/wide "$few"
 }
-it "counts zones that are written in part already, and leaves a disk alone that allows no more" counts
+it "counts zones that are partly written already, and does not write to a disk that allows no more" counts
 stopped_midway()
 {
 	blkzone reset "$few" && "$tools/ends" how "$pardd" if=/tmp/wide of="$few" rate=8M 2>err &
@@ -184,7 +184,7 @@ reset_midway()
 	wait "$pid"
 	[[ $? = 15 ]] && says "NOT complete: $few: the zone at byte 0 was reset during the copy"
 }
-it "is not complete where a zone was reset that had been written" reset_midway
+it "is not complete if a zone that had been written was reset" reset_midway
 fails()
 {
 	within 60 exits 55 timeout 50 "$pardd" if=/tmp/large of="$bad" count=16M bs=1 &&
@@ -204,13 +204,13 @@ like()
 	    exits 0 "$pardd" if="$few" of="$same" oflag=reset && complete && cmp "$few" "$same" &&
 	    pointers "$few" 1 && pointers "$same" 2 && cmp pointers.1 pointers.2
 }
-it "leaves the write pointers of a zoned source, within what may be written in part" like
+it "copies the write pointers of a zoned source, within the limit of partly written zones" like
 unlike()
 {
 	blkzone reset "$few" && put 16 4 && put 0 1 && put 4 1 && put 8 1 && put 12 1 &&
 	    refused 'would have more zones open or written in part' if="$few" of="$same" oflag=reset
 }
-it "refuses a source of which more zones are written in part than the disk allows in that order" unlike
+it "refuses a source with more partly written zones than the disk allows" unlike
 
 # -------------------------------------------------------- zoned to zoned
 
@@ -223,8 +223,8 @@ clone()
 }
 it "writes no further than the source is written, so that the pointers are equal" clone
 it "refuses zones of another size" refused 'write pointers cannot become equal' if="$a" of="$c" oflag=reset
-it "reads one onto what is none" eval 'exits 0 "$pardd" if="$a" of=dst && complete && cmp -n 11M dst /tmp/fits'
-it "refuses the NVMe commands to one" refused 'not by commands' if=/tmp/fits of="$a" oflag=nvme
+it "reads a zoned disk onto one that is not zoned" eval 'exits 0 "$pardd" if="$a" of=dst && complete && cmp -n 11M dst /tmp/fits'
+it "refuses NVMe commands to a zoned disk" refused 'not by commands' if=/tmp/fits of="$a" oflag=nvme
 
 # ---------------------------------------------------- conventional zones, SMR
 
@@ -247,9 +247,9 @@ conventional()
 	    is_on img "$1" && refused 'within a logical block of 4096' if=img of="$1" bs=512 seek=8193 count=8
 }
 if make_zoned; then
-	it "writes conventional zones as any disk" conventional "$zoned"
+	it "writes conventional zones like any disk" conventional "$zoned"
 else
-	skip "no null_blk with zones" "writes conventional zones as any disk"
+	skip "no null_blk with zones" "writes conventional zones like any disk"
 fi
 smr()
 {
@@ -259,7 +259,7 @@ smr()
 	    exits 0 "$pardd" if="$SG1" of=dst bs=1M count=14 && complete && cmp dst img
 }
 if sdebug zbc=host-managed zone_size_mb=4 dev_size_mb=32 zone_nr_conv=1; then
-	it "writes a SCSI disk by its block node, and reads it by any" smr
+	it "writes a SCSI disk by its block node, and reads it by any node" smr
 else
 	skip "no scsi_debug with zones" "writes a zoned SCSI disk"
 fi
