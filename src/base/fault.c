@@ -65,21 +65,14 @@ fault_begin(struct fault *f, int status)
 	f->named = 0;
 }
 
-static int __attribute__((format(printf, 3, 0)))
-fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
-{
-	fault_begin(f, status);
-	fault_compose(f, "", fmt, ap);
-	return -1;
-}
-
 int
 fault_set(struct fault *f, int status, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	fault_vset(f, status, fmt, ap);
+	fault_begin(f, status);
+	fault_compose(f, "", fmt, ap);
 	va_end(ap);
 	return -1;
 }

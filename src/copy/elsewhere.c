@@ -85,14 +85,6 @@ elsewhere_gone(struct io *io)
 	    "what could be read before");
 }
 
-/* The same if nothing was ever read. */
-static void
-error_says_nothing(struct io *io)
-{
-	elsewhere_gone(io);
-	snprintf(io->why, sizeof(io->why), "no answer, wherever it is read");
-}
-
 enum answer { YES, NO, UNKNOWN };
 
 /* A byte anywhere in the end, also outside of the copy. */
@@ -215,12 +207,16 @@ elsewhere_feel(struct worker *w, struct lane *lane, struct io *io)
 	    (failed = ++*failing) % MANY != 0))
 		return;
 	answer = with_buffer(w, lane, elsewhere_probe, late ? FEW : ASKED);
-	if (answer == NO)
+	if (answer == NO) {
 		elsewhere_gone(io);
-	else if (late && answer == YES)
+	} else if (late && answer == YES) {
 		io->err = EIO;
-	else if (!late && answer == UNKNOWN && source_dead(w, lane, io, failed))
-		error_says_nothing(io);
+	} else if (!late && answer == UNKNOWN &&
+	    source_dead(w, lane, io, failed)) {
+		elsewhere_gone(io);
+		snprintf(io->why, sizeof(io->why), "no answer, wherever it is "
+		    "read");
+	}
 }
 
 void

@@ -144,21 +144,6 @@ uring_open(struct uring *u, unsigned slots)
 	return -err;
 }
 
-static void
-uring_close(struct uring *u)
-{
-	io_uring_queue_exit(&u->ring);
-}
-
-/* Called first by the thread that uses the ring.  Returns as uring_open. */
-static int
-uring_enable(struct uring *u)
-{
-	int err = io_uring_enable_rings(&u->ring);
-
-	return err < 0 ? -err : 0;
-}
-
 /*
  * Submit a request with the next wait; data comes back with its completion.
  * The ring has two entries for each slot, which has one request at a time, and
@@ -467,13 +452,6 @@ slot_ended(struct queue *q, struct slot *s)
 	}
 }
 
-/* Looking for zeros splits a piece into several writes: do them one by one. */
-static void
-write_in_parts(struct queue *q, struct slot *s, size_t len)
-{
-	slot_written(q, s, sparse_write(q->w, s->pc.seg.off, len));
-}
-
 /* Submit the request of a slot, or carry it out at once. */
 static void
 slot_start(struct queue *q, struct slot *s, struct lane *lane,
@@ -526,8 +504,8 @@ start_write(struct queue *q)
 	noted = piece_note(q->w, s->pc.seg.off, len);
 	if (len == 0 || !noted)
 		slot_written(q, s, noted);
-	else if (sparse_wanted(q->w->job->p))
-		write_in_parts(q, s, len);
+	else if (sparse_wanted(q->w->job->p))	/* several writes: one by one */
+		slot_written(q, s, sparse_write(q->w, s->pc.seg.off, len));
 	else
 		slot_start(q, s, &q->w->dst, &q->writes);
 }
@@ -759,10 +737,10 @@ wait_hasher(struct queue *q)
 void
 ring_work(struct queue *q)
 {
-	int err = uring_enable(&q->uring);
+	int err = io_uring_enable_rings(&q->uring.ring);
 
-	if (err != 0)
-		queue_ring_failed(q, err);
+	if (err < 0)
+		queue_ring_failed(q, -err);
 	begin_small(q, clock_ns());
 	while (!q->broken && queue_fill(q))
 		if (queue_in_flight(q) > 0 || q->lent == NULL)
@@ -826,7 +804,7 @@ ring_free(struct queue *q)
 {
 	if (q == NULL)
 		return;
-	uring_close(&q->uring);
+	io_uring_queue_exit(&q->uring.ring);
 	free(q->slot);
 	free(q);
 }

@@ -147,15 +147,6 @@ spread_ranges(struct digest_table *digests, struct map *of, unsigned char *buf,
 }
 
 static int
-refuse_base(const struct plan *p, const struct check *c, struct fault *f)
-{
-	return fault_set(f, STATUS_REFUSED, "%s does not hold what %s says, "
-	    "for example at byte %llu: it is another disk, or was written to "
-	    "since; without base= all is copied", p->dst->name, p->opts->base,
-	    (ull)(p->dst_off + c->off));
-}
-
-static int
 refuse_unchanged(const struct plan *p, const struct check *c, struct fault *f)
 {
 	const char *bitmap = p->opts->bitmap;
@@ -205,7 +196,10 @@ trust_base(const struct plan *p, struct digest_table *digests, struct fault *f)
 
 	if (trust_open_target(&l, p, (size_t)digests->chunk) &&
 	    !trust_holds(&l, digests, NULL, &c))
-		failed = refuse_base(p, &c, f);
+		failed = fault_set(f, STATUS_REFUSED, "%s does not hold what "
+		    "%s says, for example at byte %llu: it is another disk, or "
+		    "was written to since; without base= all is copied",
+		    p->dst->name, p->opts->base, (ull)(p->dst_off + c.off));
 	look_end(&l);
 	return failed;
 }
@@ -298,15 +292,6 @@ block_at(struct map *map, uint64_t off, size_t size)
 	return s;
 }
 
-static int
-refuse_map(const struct plan *p, const struct seg *s, struct fault *f)
-{
-	return fault_set(f, STATUS_REFUSED, "%s calls byte %llu of %s finished,"
-	    " but %s differs there: one of them has changed, or been replaced; "
-	    "? in the map copies it again", p->opts->map,
-	    (ull)(p->src_off + s->off), p->src->name, p->dst->name);
-}
-
 struct pair {			/* both ends, and the results so far */
 	struct look	 src, dst;
 	struct agreed	*alike;
@@ -368,7 +353,10 @@ pair_compare(struct pair *t, const struct plan *p, struct map *map, uint64_t at,
 		t->seen[t->seens++] = s.off;
 	if (pair_agrees(t, p, &s))
 		return true;
-	refuse_map(p, &s, f);
+	fault_set(f, STATUS_REFUSED, "%s calls byte %llu of %s finished, but "
+	    "%s differs there: one of them has changed, or been replaced; ? in "
+	    "the map copies it again", p->opts->map, (ull)(p->src_off + s.off),
+	    p->src->name, p->dst->name);
 	return false;
 }
 

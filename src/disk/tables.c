@@ -67,14 +67,6 @@ table_unescape(char *field)
 	(void)strunvis(field, field);
 }
 
-/* Skip the next n words of a row. */
-static void
-table_skip_field(char **row, int n)
-{
-	while (n > 0 && strsep(row, " ") != NULL)
-		n--;
-}
-
 /*
  * id, parent, device, root, mount point ... - type, source, options: see
  * proc_pid_mountinfo(5).
@@ -82,15 +74,16 @@ table_skip_field(char **row, int n)
 bool
 table_mount(char *row, struct mount *m)
 {
-	char *fs = strstr(row, " - "), *device;
+	char *fs = strstr(row, " - "), *device = NULL;
+	int i;
 
 	if (fs == NULL)
 		return false;
 	*fs = '\0';
 	fs += 3;
 	m->id = strtoul(row, NULL, 10);
-	table_skip_field(&row, 2);
-	device = strsep(&row, " ");
+	for (i = 0; i < 3; i++)
+		device = strsep(&row, " ");
 	m->root = strsep(&row, " ");
 	m->point = strsep(&row, " ");
 	m->type = strsep(&fs, " ");

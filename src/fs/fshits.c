@@ -177,13 +177,6 @@ fs_names_add(struct fs_io *io, struct fs_names *to, const struct fs_path *p,
 	to->name[to->n++] = whole;
 }
 
-/* A file without a name is called "<12>". */
-static void
-hits_put_number(char *to, size_t room, struct fs_id id)
-{
-	snprintf(to, room, "<%" PRIu64 ">", id.number);
-}
-
 /* Report a hit with its path, from the root if that is found. */
 static void
 hits_report(struct fs_hits *h, const struct fs_hit *hit, struct fs_id top,
@@ -210,8 +203,8 @@ hits_report(struct fs_hits *h, const struct fs_hit *hit, struct fs_id top,
 				at = next;
 		}
 	}
-	if (fs_id_compare(at, top) != 0)
-		hits_put_number(head, sizeof(head), at);
+	if (fs_id_compare(at, top) != 0)	/* without a name: "<12>" */
+		snprintf(head, sizeof(head), "<%" PRIu64 ">", at.number);
 	fs_names_add(h->io, h->to, &path, head);
 }
 

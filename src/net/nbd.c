@@ -150,12 +150,6 @@ enum {
 	ZERO_MOST = 1 << 30,	/* bytes per request without data */
 };
 
-static bool
-is_command(const char *name)
-{
-	return strncmp(name, "[ ", 2) == 0;
-}
-
 static int
 say_no(const struct endpoint *ep, const char *what, int64_t n, struct fault *f)
 {
@@ -256,7 +250,7 @@ connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 
 	*to = (struct nbd_address){ .name = ep->name,
 		.timeout = ep->spec.timeout, .patience = ep->spec.patience };
-	if (!is_command(ep->name))
+	if (strncmp(ep->name, "[ ", 2) != 0)		/* no command */
 		to->uri = given;
 	else if (command_start(&nbd->command, ep->name, given, &to->sock,
 	    f) != 0)
@@ -606,13 +600,6 @@ nbd_compose(const struct nbd *nbd, const struct io *io)
 		    io->op == OP_ZERO ? nbd->zero_flags : 0 };
 }
 
-/* Whether err means that the server will not make zeros. */
-static bool
-will_not(int err)
-{
-	return err == EOPNOTSUPP || err == EINVAL;
-}
-
 static void
 nbd_transfer(struct lane *lane, struct io *io)
 {
@@ -623,7 +610,7 @@ nbd_transfer(struct lane *lane, struct io *io)
 
 	if (err == 0)
 		io->done = io->len;
-	else if (io->op == OP_ZERO && will_not(err))
+	else if (io->op == OP_ZERO && (err == EOPNOTSUPP || err == EINVAL))
 		io->err = EOPNOTSUPP;
 	else
 		nbd_fail(lane, io, err);

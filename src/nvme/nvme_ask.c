@@ -39,12 +39,6 @@ enum {
 	ONCS_ZEROES = 0x08,
 };
 
-static const unsigned char *
-bytes_at(const unsigned char *page, size_t at)
-{
-	return page + at;
-}
-
 /* Whether a command failed through no fault of the disk: a reset, or a path. */
 static bool
 nvme_permitted(int result)
@@ -97,7 +91,7 @@ format_of(const unsigned char *page)
 {
 	unsigned flbas = page[FLBAS], i = (flbas & 0x0f) | (flbas >> 1 & 0x30);
 
-	return bytes_at(page, LBAF + 4 * (size_t)i);
+	return page + LBAF + 4 * (size_t)i;
 }
 
 static void

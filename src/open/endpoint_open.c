@@ -105,13 +105,6 @@ node_subsystem(const struct stat *st, char *name, size_t room)
 	snprintf(name, room, "%s", base == NULL ? "" : base + 1);
 }
 
-static int
-no_nvme(const struct endpoint *ep, struct fault *f)
-{
-	return fault_set(f, STATUS_REFUSED, "%s is an NVMe controller: name a "
-	    "disk of it, such as /dev/nvme0n1 or /dev/ng0n1", ep->name);
-}
-
 static void
 choose_identity(struct endpoint *ep, dev_t dev, ino_t ino)
 {
@@ -177,7 +170,9 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 		return 0;
 	}
 	if (strncmp(drivers, "nvme", 4) == 0)
-		return no_nvme(ep, f);
+		return fault_set(f, STATUS_REFUSED, "%s is an NVMe controller: "
+		    "name a disk of it, such as /dev/nvme0n1 or /dev/ng0n1",
+		    ep->name);
 	ep->be = &stream_backend;
 	ep->is.endless = ep->spec.role == SOURCE &&
 	    (st->st_rdev == makedev(MEM_MAJOR, MINOR_RANDOM) ||

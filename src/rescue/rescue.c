@@ -445,16 +445,6 @@ piece_keep(struct worker *w, const struct hold *h)
 	return false;
 }
 
-/* The source is gone, or ends too early. */
-static void
-piece_fail(struct worker *w, const struct io *io)
-{
-	if (io->err != 0)
-		transfer_fail_read(w, io);
-	else
-		transfer_fail_short(w, io->off + io->done);
-}
-
 static bool
 piece_rescue(struct worker *w)
 {
@@ -473,7 +463,10 @@ piece_rescue(struct worker *w)
 		return false;
 	if (errno_is_medium(io.err) || (io.err == 0 && io.done == io.len))
 		return true;
-	piece_fail(w, &io);
+	if (io.err != 0)		/* gone, or it ends too early */
+		transfer_fail_read(w, &io);
+	else
+		transfer_fail_short(w, io.off + io.done);
 	return false;
 }
 
@@ -590,20 +583,11 @@ begin_order(struct rescue *r, struct job *job)
 	return used_order(job->p, &job->map);
 }
 
-/* Until a pass begins it is where the map says; a new map says nothing. */
-static void
-note_place(struct rescue *r)
-{
-	const struct mapfile *m = &r->mapsaver.file;
-
-	if (!r->mapsaver.made)
-		r->loaded = (struct place){ m->pos, m->phase, m->pass };
-}
-
 int
 rescue_begin(struct job *job, struct fault *f)
 {
 	struct rescue *r = calloc(1, sizeof(*r));
+	const struct mapfile *m;
 
 	if (r == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
@@ -618,7 +602,9 @@ rescue_begin(struct job *job, struct fault *f)
 	flight_init(&r->flight);
 	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
 		return -1;
-	note_place(r);
+	m = &r->mapsaver.file;
+	if (!r->mapsaver.made)		/* until a pass begins */
+		r->loaded = (struct place){ m->pos, m->phase, m->pass };
 	return begin_order(r, job) == 0 ? 0 :
 	    fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 }

@@ -251,14 +251,6 @@ tell_all(struct conductor *c, const struct tally *t)
 	}
 }
 
-/* Report the last news, once the lead has ended or is abandoned. */
-static void
-tell_last(struct conductor *c)
-{
-	tell_dropped(c);
-	tell_pattern(c);
-}
-
 enum {
 	TICK = 500,		/* ms, with verify= or maxtime= */
 	LONG_TICK = 1000,	/* ms, otherwise */
@@ -472,7 +464,8 @@ conduct(struct conductor *c)
 		tell_all(c, &t);
 		control_serve(&c->control, p + 2, job, &t);
 	}
-	tell_last(c);
+	tell_dropped(c);		/* the last news */
+	tell_pattern(c);
 	c->out->tally = conduct_tally(c);
 	progress_end(&c->progress, &c->out->tally);
 	if (!stay)

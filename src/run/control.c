@@ -28,16 +28,6 @@
 
 enum { ANSWER = 384 };
 
-/* Never create a node in /dev. */
-static int
-check_dir(const char *path, struct fault *f)
-{
-	char what[sizeof(struct sockaddr_un) + sizeof("control=")];
-
-	snprintf(what, sizeof(what), "control=%s", path);
-	return path_check(path, what, f);
-}
-
 /* Whether the socket was left by a run that was killed: nobody listens. */
 static bool
 left_behind(const struct sockaddr_un *name)
@@ -111,11 +101,14 @@ control_listen(struct control *c, const struct sockaddr_un *name)
 static int
 control_address(struct sockaddr_un *name, const char *path, struct fault *f)
 {
+	char what[sizeof(*name) + sizeof("control=")];
+
 	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(name->sun_path))
 		return fault_errno(f, ENAMETOOLONG, "control=%s", path);
 	memcpy(name->sun_path, path, strlen(path) + 1);
-	return check_dir(path, f);
+	snprintf(what, sizeof(what), "control=%s", path);
+	return path_check(path, what, f);
 }
 
 int

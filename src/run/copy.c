@@ -211,13 +211,6 @@ run_start(struct job *job, bool again, struct fault *f)
 	return -1;
 }
 
-static int
-begin_ranges(struct job *job, struct fault *f)
-{
-	return ranges_begin(job) == 0 ? 0 : fault_errno(f, ENOMEM, "the map of "
-	    "the copy");
-}
-
 /*
  * Open the files of the run.  Their file system may not answer, so at first a
  * signal ends the program, as before the run.
@@ -252,9 +245,12 @@ run_begin(struct job *job, struct control *c, bool again, struct fault *f)
 	/* before any thread could read the environment */
 	if (!p->bounded || p->length >= TITLED)
 		title_begin(&job->title, p->opts->argc, p->opts->title);
-	if (verify_begin(job, f) == 0 && begin_ranges(job, f) == 0 &&
-	    run_start(job, again, f) == 0)
-		return 0;
+	if (verify_begin(job, f) == 0) {
+		if (ranges_begin(job) != 0)
+			fault_errno(f, ENOMEM, "the map of the copy");
+		else if (run_start(job, again, f) == 0)
+			return 0;
+	}
 	control_close(c);
 	return -1;
 }

@@ -368,14 +368,6 @@ lead_flush(struct job *job)
 	    round_up(end, p->pad) : left.off);
 }
 
-/* Make the target ready to be written. */
-static bool
-lead_prepare_target(const struct plan *p, struct fault *f)
-{
-	return (p->targets > 1 ? tee_prepare : endpoint_prepare)(p->dst,
-	    p->perm, p->truncate, f) == 0;
-}
-
 /*
  * Bytes of the target's range that are holes, or may become spared holes:
  * between the writes past its end.
@@ -403,7 +395,8 @@ lead_begin(struct job *job, const struct steps *steps)
 	if (p->dst->spec.keeps)
 		job->hole_bytes = lead_hole_bytes(p);
 	if ((steps->trust == NULL || steps->trust(job, &f)) &&
-	    lead_prepare_target(p, &f))
+	    (p->targets > 1 ? tee_prepare : endpoint_prepare)(p->dst, p->perm,
+	    p->truncate, &f) == 0)
 		return true;
 	if (f.status != 0)		/* else it was stopped */
 		job_fail(job, &f);

@@ -128,13 +128,6 @@ hand_over(struct ranges *r, struct outcome *out)
 	out->tally.verified = out->tally.written - t.bad;
 }
 
-/* Whether the target holds what was written to it; base= relies on this. */
-static bool
-target_holds_copy(const struct outcome *out)
-{
-	return out->flush.status == 0 && out->tally.differing == 0;
-}
-
 /* The origin of the ranges: on a target that keeps data, else on the source. */
 static uint64_t
 noted_from(const struct plan *p)
@@ -164,7 +157,9 @@ write_ranges(struct outputs *outputs, const struct plan *p,
 	struct ranges *r = &outputs->ranges;
 	uint64_t end = outputs_end(p, out);
 
-	if (!r->notes || end == NOWHERE || !target_holds_copy(out))
+	/* base= relies on it that the target holds what was written to it */
+	if (!r->notes || end == NOWHERE || out->flush.status != 0 ||
+	    out->tally.differing != 0)
 		return 0;
 	end = ranges_end(p, end);
 	if (r->maps)

@@ -397,13 +397,6 @@ iscsi_link_ended(struct iscsi_context *context, int status, void *data,
 		link->lib->scsi_free_scsi_task(task);
 }
 
-/* Send nothing more, and end all calls.  Called with link->lock held. */
-static void
-end_all(struct iscsi_link *link)
-{
-	link->lib->iscsi_scsi_cancel_all_tasks(link->context);
-}
-
 /* Whether the other side has closed the connection, if nobody polls for it. */
 static bool
 hung_up(const struct iscsi_link *link)
@@ -485,7 +478,7 @@ iscsi_link_serve(struct iscsi_link *link, short events)
 		iscsi_link_lose(link, why);
 	}
 	if (link->lost)
-		end_all(link);
+		link->lib->iscsi_scsi_cancel_all_tasks(link->context);
 	else
 		iscsi_link_expire(link);
 	if (link->ring)
