@@ -35,7 +35,7 @@ struct tree {
 
 struct search {
 	struct btrfs	*b;
-	struct fs_hits	 hits;		/* lost bytes are logical here */
+	struct fs_hits	*hits;		/* lost bytes become logical here */
 	struct fs_extents lost;		/* as logical ranges */
 	struct tree	*tree;		/* sorted by number */
 	size_t		 trees;
@@ -118,7 +118,7 @@ btrfs_search_leaf(struct search *s, const unsigned char *p, item *what)
 	const unsigned char *key = p + N_HEAD, *v;
 	size_t n = (size_t)fs_le(p + N_ITEMS, 4), size;
 
-	s->hits.to->more |= n == 0 || n > (s->b->node - N_HEAD) / ITEM;
+	s->hits->to->more |= n == 0 || n > (s->b->node - N_HEAD) / ITEM;
 	for (; n > 0 && n <= (s->b->node - N_HEAD) / ITEM; n--, key += ITEM) {
 		v = btrfs_item(s->b, p, key, &size);
 		if (v != NULL)
@@ -137,7 +137,7 @@ btrfs_search_walk(struct search *s, uint64_t at, unsigned level,
 
 	p = b->io->budget == 0 ? NULL : btrfs_node(b, at, level, generation);
 	if (p == NULL) {
-		s->hits.to->more = true;
+		s->hits->to->more = true;
 		return;
 	}
 	if (level == 0) {
@@ -146,7 +146,7 @@ btrfs_search_walk(struct search *s, uint64_t at, unsigned level,
 	}
 	n = (size_t)fs_le(p + N_ITEMS, 4);
 	if (n == 0 || n > (b->node - N_HEAD) / LINK) {
-		s->hits.to->more = true;
+		s->hits->to->more = true;
 		return;
 	}
 	for (link = p + N_HEAD; n > 0; n--, link += LINK)
@@ -165,7 +165,7 @@ take_tree(struct search *s, const unsigned char *key, const unsigned char *p,
 	    fs_le(p + R_REFS, 4) == 0)
 		return;
 	if (s->trees == TREES_MOST || p[R_LEVEL] >= LEVELS) {
-		s->hits.to->more = true;
+		s->hits->to->more = true;
 		return;
 	}
 	s->tree[s->trees++] = (struct tree){ .id = id,
@@ -206,9 +206,9 @@ btrfs_is_lost(const struct search *s, const unsigned char *p)
 	if (at == 0)			/* a hole */
 		return false;
 	if (p[X_PACKED] != 0)
-		return fs_hits_is(&s->hits, at, fs_le(p + X_SIZE, 8));
+		return fs_hits_is(s->hits, at, fs_le(p + X_SIZE, 8));
 	return from <= UINT64_MAX - at &&
-	    fs_hits_is(&s->hits, at + from, fs_le(p + X_LEN, 8));
+	    fs_hits_is(s->hits, at + from, fs_le(p + X_LEN, 8));
 }
 
 static void
@@ -224,8 +224,8 @@ take_file(struct search *s, const unsigned char *key, const unsigned char *p,
 	if (key[K_TYPE] != FILE_EXTENT || size < X_LEAST ||
 	    p[X_KIND] == X_INSIDE || !btrfs_is_lost(s, p))
 		return;
-	fs_hits_add(&s->hits, id, false);
-	hit = fs_hits_find(&s->hits, id);
+	fs_hits_add(s->hits, id, false);
+	hit = fs_hits_find(s->hits, id);
 	if (hit == NULL || s->inode != id.number || s->name == NULL)
 		return;
 	directory.number = s->directory;
@@ -335,19 +335,20 @@ btrfs_climb(void *arg, struct fs_id *id)
 /* ----------------------------------------------------------------- all */
 
 static void
-btrfs_search(struct search *s, const struct fs_extents *lost)
+btrfs_search(struct search *s)
 {
 	struct tree roots = tree_of_roots(s->b);
 	struct fs_id top = { .number = TOP_DIR, .tree = TOP_TREE };
 	size_t i;
 
 	s->tree = fs_alloc(s->b->io, TREES_MOST * sizeof(*s->tree));
-	if (!fs_hits_open(&s->hits))
+	if (s->tree == NULL)
 		return;
-	s->hits.to->more |= !turn_into_logical(s, lost) ||
+	s->hits->to->more |= !turn_into_logical(s, s->hits->lost) ||
 	    roots.level >= LEVELS;
 	if (s->lost.n == 0 || roots.level >= LEVELS)
 		return;
+	s->hits->lost = &s->lost;
 	s->b->io->failed = false;	/* a copy was good */
 	btrfs_search_walk(s, roots.at, roots.level, roots.generation,
 	    take_tree);
@@ -357,22 +358,20 @@ btrfs_search(struct search *s, const struct fs_extents *lost)
 		btrfs_search_walk(s, s->tree[i].at, s->tree[i].level,
 		    s->tree[i].generation, take_file);
 	}
-	fs_hits_tell(&s->hits, top, btrfs_climb, s);
+	fs_hits_tell(s->hits, top, btrfs_climb, s);
 }
 
 static void
-btrfs_names(void *state, const struct fs_extents *lost, struct fs_names *to)
+btrfs_names(void *state, struct fs_hits *hits)
 {
 	struct btrfs *b = state;
-	struct search s = { .b = b, .hits = { .io = b->io, .lost = &s.lost,
-		.to = to } };
+	struct search s = { .b = b, .hits = hits };
 
-	to->known = fs_le(b->super + S_DEVICES, 8) == 1;
-	if (to->known && btrfs_chunks(b))
-		btrfs_search(&s, lost);
+	hits->to->known = fs_le(b->super + S_DEVICES, 8) == 1;
+	if (hits->to->known && btrfs_chunks(b))
+		btrfs_search(&s);
 	else
-		to->more = true;
-	fs_hits_close(&s.hits);
+		hits->to->more = true;
 	btrfs_search_free(&s, 0);
 	free(s.lost.at);
 	free(s.tree);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "fsclusters.h"
+#include "fshits.h"
 
 /*
  * exFAT: files that contain given bytes.  A file is a set of entries with a
@@ -331,13 +332,13 @@ exfat_read(void *state)
 }
 
 static void
-exfat_names(void *state, const struct fs_extents *lost, struct fs_names *to)
+exfat_names(void *state, struct fs_hits *hits)
 {
 	struct exfat *x = state;
 
 	x->c.entry = exfat_set_entry;
-	clusters_names(&x->c, lost, to);
-	to->more |= x->set.all > 0;
+	clusters_names(&x->c, hits->lost, hits->to);
+	hits->to->more |= x->set.all > 0;
 }
 
 static void

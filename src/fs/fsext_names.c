@@ -22,7 +22,7 @@ enum {
 
 struct search {
 	struct ext	*e;
-	struct fs_hits	 hits;
+	struct fs_hits	*hits;
 	unsigned char	*directories;	/* a bit per inode */
 	unsigned char	*block;
 	bool		 touched;	/* the inode has a lost block */
@@ -40,7 +40,7 @@ ext_touch(void *arg, uint64_t block, uint64_t n, bool data)
 	struct search *s = arg;
 
 	(void)data;
-	s->touched |= fs_hits_is(&s->hits, block * s->e->block,
+	s->touched |= fs_hits_is(s->hits, block * s->e->block,
 	    n * s->e->block);
 }
 
@@ -61,9 +61,9 @@ ext_look_at_inode(struct search *s, const unsigned char *p, uint32_t ino,
 	    fs_le(p + EXT_I_ACL_HI, 2) << 32;
 	bool good = true;
 
-	s->touched = fs_hits_is(&s->hits, at, s->e->inode_size);
+	s->touched = fs_hits_is(s->hits, at, s->e->inode_size);
 	if (s->touched)
-		fs_hits_add(&s->hits, (struct fs_id){ .number = ino }, true);
+		fs_hits_add(s->hits, (struct fs_id){ .number = ino }, true);
 	if (s->touched || !has_name(p, ino))
 		return;
 	if (mode == EXT_MODE_DIR)
@@ -73,9 +73,9 @@ ext_look_at_inode(struct search *s, const unsigned char *p, uint32_t ino,
 	if (mode == EXT_MODE_DIR || mode == EXT_MODE_FILE ||
 	    (mode == EXT_MODE_LINK && fs_le(p + EXT_I_SIZE, 4) >= SHORT_LINK))
 		good = ext_blocks(s->e, p, true, ext_touch, s);
-	s->hits.to->more |= !good && !s->touched;
+	s->hits->to->more |= !good && !s->touched;
 	if (s->touched)
-		fs_hits_add(&s->hits, (struct fs_id){ .number = ino }, false);
+		fs_hits_add(s->hits, (struct fs_id){ .number = ino }, false);
 }
 
 static bool
@@ -125,7 +125,7 @@ ext_each_inode(struct search *s, bool directories, visit *what)
 		if (ext_group(s->e, i, &g))
 			ext_search_group(s, &g, directories, what);
 		else
-			s->hits.to->more = true;
+			s->hits->to->more = true;
 }
 
 /* --------------------------------------------------------- directories */
@@ -183,7 +183,7 @@ ext_list_dir(struct search *s, const unsigned char *inode, fs_entry *tell,
 		ext_dir_entries(inode + EXT_I_BLOCK + ENTRIES,
 		    EXT_I_BLOCK_SIZE - ENTRIES, tell, arg);
 		/* the rest is among the attributes */
-		s->hits.to->more |= fs_le(inode + EXT_I_SIZE, 4) >
+		s->hits->to->more |= fs_le(inode + EXT_I_SIZE, 4) >
 		    EXT_I_BLOCK_SIZE;
 		return;
 	}
@@ -194,7 +194,7 @@ static void
 ext_name_all(struct search *s, const unsigned char *p, uint32_t ino,
     uint64_t at)
 {
-	struct fs_dir f = { &s->hits, ino };
+	struct fs_dir f = { s->hits, ino };
 
 	(void)at;
 	if (ext_is_dir(s, ino))
@@ -239,35 +239,25 @@ ext_climb(void *arg, struct fs_id *id)
 /* ---------------------------------------------------------------- all */
 
 static void
-ext_search(struct search *s)
+ext_names(void *state, struct fs_hits *hits)
 {
-	struct ext *e = s->e;
+	struct ext *e = state;
+	struct search s = { .e = e, .hits = hits };
 	size_t inodes = (size_t)e->groups * e->inodes_per;
 
 	if (inodes > INODES_MOST) {
-		s->hits.to->more = true;
+		hits->to->more = true;
 		return;
 	}
-	s->directories = fs_alloc(e->io, inodes / 8 + 1);
-	s->block = fs_alloc(e->io, e->block);
-	if (!fs_hits_open(&s->hits))
-		return;
-	ext_each_inode(s, false, ext_look_at_inode);
-	if (s->hits.n > 0)
-		ext_each_inode(s, true, ext_name_all);
-	fs_hits_tell(&s->hits, (struct fs_id){ .number = EXT_INO_ROOT },
-	    ext_climb, s);
-}
-
-static void
-ext_names(void *state, const struct fs_extents *lost, struct fs_names *to)
-{
-	struct ext *e = state;
-	struct search s = { .e = e, .hits = { .io = e->io, .lost = lost,
-		.to = to } };
-
-	ext_search(&s);
-	fs_hits_close(&s.hits);
+	s.directories = fs_alloc(e->io, inodes / 8 + 1);
+	s.block = fs_alloc(e->io, e->block);
+	if (!e->io->no_memory) {
+		ext_each_inode(&s, false, ext_look_at_inode);
+		if (hits->n > 0)
+			ext_each_inode(&s, true, ext_name_all);
+		fs_hits_tell(hits, (struct fs_id){ .number = EXT_INO_ROOT },
+		    ext_climb, &s);
+	}
 	free(s.directories);
 	free(s.block);
 }

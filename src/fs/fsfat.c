@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fsclusters.h"
+#include "fshits.h"
 
 /*
  * FAT12, FAT16, FAT32: files that contain given bytes, with their long names.
@@ -400,11 +401,11 @@ fat_read(void *state)
 }
 
 static void
-fat_names(void *state, const struct fs_extents *lost, struct fs_names *to)
+fat_names(void *state, struct fs_hits *hits)
 {
 	struct fat *f = state;
 
-	clusters_names(&f->c, lost, to);
+	clusters_names(&f->c, hits->lost, hits->to);
 }
 
 static void

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fsread.h"
+#include "fshits.h"
 
 /*
  * --- swap space -------------------------------------------------------------
@@ -131,6 +131,7 @@ fs_kind_read(const struct fs_kind *kind, struct fs_io *io,
     const struct fs_extents *lost, struct fs_names *to)
 {
 	void *state = fs_alloc(io, kind->bytes);
+	struct fs_hits hits = { .io = io, .lost = lost, .to = to };
 	char *type = io->map->type;
 	bool is;
 
@@ -143,7 +144,9 @@ fs_kind_read(const struct fs_kind *kind, struct fs_io *io,
 	if (is && to != NULL) {
 		io->failed = false;	/* a copy was good */
 		to->known = true;
-		kind->names(state, lost, to);
+		if (fs_hits_open(&hits))
+			kind->names(state, &hits);
+		fs_hits_close(&hits);
 	} else if (is) {
 		kind->read(state);
 	}

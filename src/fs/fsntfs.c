@@ -41,7 +41,7 @@ enum {				/* offsets and values in an index, and its
 
 struct search {
 	struct ntfs	*n;
-	struct fs_hits	 hits;
+	struct fs_hits	*hits;
 	bool		 sleeps;	/* Windows, in a file */
 };
 
@@ -91,13 +91,13 @@ ntfs_look_at_record(struct search *s, const unsigned char *r, uint64_t number)
 			continue;
 		run = ntfs_runs(a);
 		while (ntfs_next(n, &run))
-			hit |= !run.hole && fs_hits_is(&s->hits,
+			hit |= !run.hole && fs_hits_is(s->hits,
 			    run.lcn * n->cluster, run.n * n->cluster);
-		s->hits.to->more |= run.at < run.end && *run.at != 0;
+		s->hits->to->more |= run.at < run.end && *run.at != 0;
 	}
-	s->hits.to->more |= !ntfs_over(n, r, last);
+	s->hits->to->more |= !ntfs_over(n, r, last);
 	if (hit)
-		fs_hits_add(&s->hits, ntfs_record_owner(r, number), false);
+		fs_hits_add(s->hits, ntfs_record_owner(r, number), false);
 }
 
 /* Whether a byte of a record is lost. */
@@ -111,7 +111,7 @@ ntfs_record_lost(const struct search *s, uint64_t off)
 		if (at == UINT64_MAX)
 			return false;
 		row = row < end - off ? row : end - off;
-		if (fs_hits_is(&s->hits, at, row))
+		if (fs_hits_is(s->hits, at, row))
 			return true;
 	}
 	return false;
@@ -144,7 +144,7 @@ ntfs_records_load(struct search *s, uint64_t off)
 static bool
 ntfs_record_in_use(struct search *s, const unsigned char *r, bool good)
 {
-	s->hits.to->more |= !good && fs_le(r, 4) != 0;
+	s->hits->to->more |= !good && fs_le(r, 4) != 0;
 	return good && (fs_le(r + R_FLAGS, 2) & R_IN_USE) != 0;
 }
 
@@ -178,7 +178,7 @@ is_gone(struct search *s, const unsigned char *r, uint64_t number)
 
 	(void)r;
 	if (!is_system(id))
-		fs_hits_add(&s->hits, id, true);
+		fs_hits_add(s->hits, id, true);
 }
 
 /* ---------------------------------------------------------------- names */
@@ -259,7 +259,7 @@ ntfs_index_entries(struct search *s, const unsigned char *p, size_t size)
 		if (key < F_TEXT || p[at + E_KEY + F_SPACE] == SPACE_DOS)
 			continue;
 		id = ntfs_reference(p + at);
-		hit = fs_hits_find(&s->hits, (struct fs_id){ id.number, 0 });
+		hit = fs_hits_find(s->hits, (struct fs_id){ id.number, 0 });
 		name = hit == NULL || hit->name != NULL ? NULL :
 		    ntfs_name_text(s, p + at + E_KEY, key);
 		if (name != NULL)
@@ -316,7 +316,7 @@ name_hits(struct search *s)
 	struct fs_id directory;
 	char *name;
 
-	for (hit = s->hits.hit; hit < s->hits.hit + s->hits.n; hit++) {
+	for (hit = s->hits->hit; hit < s->hits->hit + s->hits->n; hit++) {
 		if (hit->lost || !ntfs_record(s->n, hit->id.number, r))
 			continue;
 		name = ntfs_record_name(s, r, hit->id.number, &directory);
@@ -339,40 +339,13 @@ ntfs_climb(void *arg, struct fs_id *id)
 		    (R_IN_USE | R_DIR) &&
 		    fs_le(r + R_SEQUENCE, 2) == id->tree ?
 		    ntfs_record_name(s, r, id->number, id) : NULL;
-	hit = fs_hits_find(&s->hits, (struct fs_id){ id->number, 0 });
+	hit = fs_hits_find(s->hits, (struct fs_id){ id->number, 0 });
 	if (hit == NULL || hit->name == NULL)
 		return NULL;
 	name = fs_text(s->n->io, (const unsigned char *)hit->name,
 	    strlen(hit->name));
 	*id = hit->directory;
 	return name;
-}
-
-/*
- * Report the files that have a byte of "lost"; ->name is the caller's.  Needs
- * n->buf.
- */
-static void
-ntfs_hits(struct ntfs *n, const struct fs_extents *lost, struct fs_names *to)
-{
-	struct search s = { .n = n, .hits = { .io = n->io, .lost = lost,
-		.to = to } };
-	bool failed;
-
-	to->more |= !ntfs_mft(n);
-	n->io->failed = false;		/* the backup was good */
-	if (fs_hits_open(&s.hits)) {
-		ntfs_each_record(&s, ntfs_look_at_record, is_gone);
-		name_hits(&s);
-		failed = n->io->failed;
-		if (fs_hits_nameless(&s.hits))
-			ntfs_each_record(&s, ntfs_name_all, NULL);
-		if (!fs_hits_nameless(&s.hits))
-			n->io->failed = failed;
-		fs_hits_tell(&s.hits, (struct fs_id){ .number = N_ROOT },
-		    ntfs_climb, &s);
-	}
-	fs_hits_close(&s.hits);
 }
 
 /*
@@ -429,7 +402,7 @@ ntfs_ask_file(struct search *s, const unsigned char *r, uint64_t number)
 	ntfs_look_at_record(s, r, number);
 	if (fs_le(r + R_BASE, 8) == 0 && ntfs_is_for_sleep(s, r)) {
 		ntfs_sleeps_in(s->n, r, &s->sleeps);
-		s->hits.to->more |= !ntfs_others(s->n, r, number, AT_DATA,
+		s->hits->to->more |= !ntfs_others(s->n, r, number, AT_DATA,
 		    ntfs_sleeps_in, &s->sleeps);
 	}
 }
@@ -455,21 +428,22 @@ static void
 ntfs_ask_files(struct ntfs *n)
 {
 	struct fs_names none = { .n = 0 };
-	struct search s = { .n = n, .hits = { .io = n->io,
-		.lost = &n->io->map->free, .to = &none } };
+	struct fs_hits hits = { .io = n->io, .lost = &n->io->map->free,
+		.to = &none };
+	struct search s = { .n = n, .hits = &hits };
 
 	n->io->failed = false;
-	if (fs_hits_open(&s.hits)) {
+	if (fs_hits_open(&hits)) {
 		none.more = !ntfs_mft(n);
 		ntfs_allow_mft(n);
 		ntfs_each_record(&s, ntfs_ask_file, is_gone);
 		if (s.sleeps)
 			fs_doubt(n->io, FS_DIRTY, "Windows sleeps in it: not "
 			    "shut down, or hibernated");
-		fs_doubt_files(n->io, s.hits.n, none.more,
+		fs_doubt_files(n->io, hits.n, none.more,
 		    "its $Bitmap and its files differ: chkdsk");
 	}
-	fs_hits_close(&s.hits);
+	fs_hits_close(&hits);
 }
 
 enum {				/* offsets in $Volume and $LogFile */
@@ -697,13 +671,25 @@ ntfs_read(void *state)
 }
 
 static void
-ntfs_names(void *state, const struct fs_extents *lost, struct fs_names *to)
+ntfs_names(void *state, struct fs_hits *hits)
 {
 	struct ntfs *n = state;
+	struct search s = { .n = n, .hits = hits };
+	bool failed;
 
 	n->buf = fs_alloc(n->io, FS_PIECE);
-	if (n->buf != NULL)
-		ntfs_hits(n, lost, to);
+	if (n->buf == NULL)
+		return;
+	hits->to->more |= !ntfs_mft(n);
+	n->io->failed = false;		/* the backup was good */
+	ntfs_each_record(&s, ntfs_look_at_record, is_gone);
+	name_hits(&s);
+	failed = n->io->failed;
+	if (fs_hits_nameless(hits))
+		ntfs_each_record(&s, ntfs_name_all, NULL);
+	if (!fs_hits_nameless(hits))
+		n->io->failed = failed;
+	fs_hits_tell(hits, (struct fs_id){ .number = N_ROOT }, ntfs_climb, &s);
 }
 
 static void

@@ -126,6 +126,8 @@ uint64_t fs_be(const unsigned char *, int bytes);
 
 bool fs_power_of_two(uint64_t);		/* false for 0 */
 
+struct fs_hits;
+
 /*
  * A kind of file system.  Its state begins with a struct fs_io *, the rest is 0
  * before "open".
@@ -137,9 +139,8 @@ struct fs_kind {
 	bool		(*open)(void *state);
 	/* Read label, state, free space, metadata and volumes. */
 	void		(*read)(void *state);
-	/* Find the names of files that contain these bytes; or NULL. */
-	void		(*names)(void *state, const struct fs_extents *lost,
-			    struct fs_names *);
+	/* Find the names of files that contain lost bytes; or NULL. */
+	void		(*names)(void *state, struct fs_hits *);
 	/* Free what the state has, also if "open" did not like it; or NULL. */
 	void		(*close)(void *state);
 };

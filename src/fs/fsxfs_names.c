@@ -27,7 +27,7 @@ static const uint64_t names_end = UINT64_C(32) << 30;
 
 struct search {
 	struct xfs	*x;
-	struct fs_hits	 hits;
+	struct fs_hits	*hits;
 	unsigned char	*block;		/* a block of a directory */
 	bool		 touched;	/* the inode has a lost block */
 };
@@ -40,7 +40,7 @@ xfs_touch(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 	struct search *s = arg;
 
 	(void)from, (void)leads;
-	s->touched |= fs_hits_is(&s->hits, at, len);
+	s->touched |= fs_hits_is(s->hits, at, len);
 }
 
 static void
@@ -52,20 +52,20 @@ xfs_look_at_inode(struct xfs *x, const unsigned char *p, uint64_t number,
 	bool elsewhere = (fs_be(p + XFS_D_FLAGS, 2) & XFS_ELSEWHERE) != 0;
 	bool good;
 
-	if (fs_hits_is(&s->hits, at, x->inode)) {
-		fs_hits_add(&s->hits, id, true);
+	if (fs_hits_is(s->hits, at, x->inode)) {
+		fs_hits_add(s->hits, id, true);
 		return;
 	}
 	if (memcmp(p, "IN", 2) != 0) {
-		s->hits.to->more = true;
+		s->hits->to->more = true;
 		return;
 	}
 	s->touched = false;
 	good = elsewhere || xfs_fork(x, p, false, true, xfs_touch, s);
 	good &= xfs_fork(x, p, true, true, xfs_touch, s);
-	s->hits.to->more |= !good && !s->touched;
+	s->hits->to->more |= !good && !s->touched;
 	if (s->touched)
-		fs_hits_add(&s->hits, id, false);
+		fs_hits_add(s->hits, id, false);
 }
 
 /* --------------------------------------------------------- directories */
@@ -138,7 +138,7 @@ list_extent(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 
 	if (leads || from > names_end / s->x->block)
 		return;
-	s->hits.to->more |= len % size != 0;	/* it continues elsewhere */
+	s->hits->to->more |= len % size != 0;	/* it continues elsewhere */
 	for (; len >= size && !l->over; len -= size, at += size)
 		if (fs_get(s->x->io, at, s->block, size) == 0)
 			list_block(l, s->block, size);
@@ -172,7 +172,7 @@ xfs_name_all(struct xfs *x, const unsigned char *p, uint64_t number,
     uint64_t at, void *arg)
 {
 	struct search *s = arg;
-	struct fs_dir f = { &s->hits, number };
+	struct fs_dir f = { s->hits, number };
 
 	(void)x, (void)at;
 	if (xfs_is_dir(p))
@@ -218,37 +218,26 @@ xfs_each_inode(struct search *s, xfs_visit *what)
 	uint32_t ag;
 
 	for (ag = 0; ag < x->ags && x->io->budget > 0; ag++)
-		s->hits.to->more |= !xfs_each(x, ag, what, s);
+		s->hits->to->more |= !xfs_each(x, ag, what, s);
 }
 
 static void
-xfs_search(struct search *s)
-{
-	struct xfs *x = s->x;
-	bool failed;
-
-	s->block = fs_alloc(x->io, (size_t)x->directory * x->block);
-	if (!fs_hits_open(&s->hits))
-		return;
-	xfs_each_inode(s, xfs_look_at_inode);
-	failed = x->io->failed;
-	if (s->hits.n > 0)
-		xfs_each_inode(s, xfs_name_all);
-	if (!fs_hits_nameless(&s->hits))
-		x->io->failed = failed;
-	fs_hits_tell(&s->hits, (struct fs_id){ .number = x->root }, xfs_climb,
-	    s);
-}
-
-static void
-xfs_names(void *state, const struct fs_extents *lost, struct fs_names *to)
+xfs_names(void *state, struct fs_hits *hits)
 {
 	struct xfs *x = state;
-	struct search s = { .x = x, .hits = { .io = x->io, .lost = lost,
-		.to = to } };
+	struct search s = { .x = x, .hits = hits };
+	bool failed;
 
-	xfs_search(&s);
-	fs_hits_close(&s.hits);
+	s.block = fs_alloc(x->io, (size_t)x->directory * x->block);
+	if (s.block == NULL)
+		return;
+	xfs_each_inode(&s, xfs_look_at_inode);
+	failed = x->io->failed;
+	if (hits->n > 0)
+		xfs_each_inode(&s, xfs_name_all);
+	if (!fs_hits_nameless(hits))
+		x->io->failed = failed;
+	fs_hits_tell(hits, (struct fs_id){ .number = x->root }, xfs_climb, &s);
 	free(s.block);
 }
 
