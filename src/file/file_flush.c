@@ -127,14 +127,6 @@ flush_disk(const struct endpoint *ep, const struct file *file, struct fault *f)
 	return got > 0 ? flush_unasked(ep, got, f) : got;
 }
 
-static int
-flush_by(int fd, const struct endpoint *ep, struct fault *f)
-{
-	int err = flush_fd(fdatasync, fd, ep->spec.timeout);
-
-	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
-}
-
 /*
  * A device has one cache.  A file is flushed by each descriptor that may have
  * written to it, because to a FUSE daemon these are different open files;
@@ -146,12 +138,14 @@ flush_all(const struct endpoint *ep, const struct file *file, struct fault *f)
 	const int fds[] = { file->flush, file->plain,
 		file->overwrites ? -1 : file->direct };
 	size_t i;
+	int err;
 
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (fds[i] < 0)
 			continue;
-		if (flush_by(fds[i], ep, f) != 0)
-			return -1;
+		err = flush_fd(fdatasync, fds[i], ep->spec.timeout);
+		if (err != 0)
+			return fault_errno(f, err, "%s: flushing", ep->name);
 		if (ep->is.device)
 			break;
 	}

@@ -52,21 +52,13 @@ zoned_close(struct endpoint *ep)
 	return err;
 }
 
-static void
-ask_limits(const struct endpoint *ep, struct zoned *zd)
-{
-	struct disk d;
-
-	zd->most = disk_zone_limits(ep->id.node);
-	zd->rotates = !disk_of_block(ep->id.node, &d) || d.rotates;
-}
-
 /* A write must end at a physical block. */
 static int
 zoned_ask(struct endpoint *ep, struct zoned *zd, struct fault *f)
 {
 	int read_only = 0, err;
 	unsigned block = 0;
+	struct disk disk;
 	uint64_t bytes;
 
 	zd->fd = reopen(ep->fd, endpoint_path(ep), O_RDONLY | O_NOCTTY);
@@ -88,7 +80,8 @@ zoned_ask(struct endpoint *ep, struct zoned *zd, struct fault *f)
 	ep->geo.block = ep->geo.io_align = block;
 	ep->geo.size = ep->geo.room = (int64_t)bytes;
 	ep->geo.zone = zones_size(zd->zones);
-	ask_limits(ep, zd);
+	zd->most = disk_zone_limits(ep->id.node);
+	zd->rotates = !disk_of_block(ep->id.node, &disk) || disk.rotates;
 	return 0;
 }
 

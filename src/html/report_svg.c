@@ -272,16 +272,10 @@ svg_curve(FILE *out, const struct report_data *d, bool bad, const char *style)
 }
 
 static void
-svg_duration(FILE *out, double seconds)
-{
-	unsigned long s = (unsigned long)(seconds + 0.5);
-
-	fprintf(out, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
-}
-
-static void
 progress_axes(FILE *out, const struct report_data *d)
 {
+	unsigned long s = (unsigned long)(d->sample[d->samples - 1].seconds +
+	    0.5);
 	unsigned i;
 
 	fprintf(out, "<rect x=\"%d\" y=\"0\" width=\"%d\" height=\"%d\" "
@@ -294,10 +288,9 @@ progress_axes(FILE *out, const struct report_data *d)
 	fprintf(out, "<text x=\"%d\" y=\"%d\">0</text>\n<text x=\"%d\" "
 	    "y=\"%d\" text-anchor=\"end\">", AXIS, CURVE_TALL + 16, WIDTH - 1,
 	    CURVE_TALL + 16);
-	svg_duration(out, d->sample[d->samples - 1].seconds);
-	fprintf(out, " of running time</text>\n<text x=\"%d\" y=\"%d\">"
-	    "finished; dashed: unreadable; vertical: another run</text>\n",
-	    AXIS, CURVE_TALL + 34);
+	fprintf(out, "%lu:%02lu:%02lu of running time</text>\n<text x=\"%d\" "
+	    "y=\"%d\">finished; dashed: unreadable; vertical: another run"
+	    "</text>\n", s / 3600, s / 60 % 60, s % 60, AXIS, CURVE_TALL + 34);
 }
 
 void

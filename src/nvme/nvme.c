@@ -403,20 +403,14 @@ nvme_changed(const struct endpoint *ep)
 	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, &f) != 0;
 }
 
-/* Whether a command is refused that might fit another format of the disk. */
-static bool
-nvme_too_large(const struct nvme_reply *r)
-{
-	return r->unknown || r->status == OUT_OF_RANGE;
-}
-
 /* Put the reason why the command failed for good into the io. */
 static void
 nvme_fail(struct lane *lane, struct io *io, const struct nvme_reply *r)
 {
 	struct nvme *nv = lane->ep->priv;
 	bool medium = r->result == NVME_MEDIUM || r->result == NVME_FREE;
-	bool other = r->result == NVME_CHANGED || (nvme_too_large(r) &&
+	bool other = r->result == NVME_CHANGED ||
+	    ((r->unknown || r->status == OUT_OF_RANGE) &&
 	    (nv->changed || nvme_changed(lane->ep)));
 
 	if (io->err == ECANCELED)

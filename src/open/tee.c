@@ -268,23 +268,17 @@ tee_open(struct endpoint *ep, const struct opts *o, bool look, struct fault *f)
 	return -1;
 }
 
-static bool
-same_dir(int a, int b)
-{
-	struct stat st, other;
-
-	return fstat(a, &st) == 0 && fstat(b, &other) == 0 &&
-	    same_file(&st, &other);
-}
-
 /* Whether two names mean the same file; mere overlap is found later. */
 static bool
 endpoints_same(const struct endpoint *a, const struct endpoint *b)
 {
+	struct stat st, other;
+
 	if (a->kind == END_DISCARD || a->is.absent != b->is.absent)
 		return false;
 	if (a->is.absent)
-		return same_dir(a->dir, b->dir) &&
+		return fstat(a->dir, &st) == 0 && fstat(b->dir, &other) == 0 &&
+		    same_file(&st, &other) &&
 		    strcmp(path_base(a->name), path_base(b->name)) == 0;
 	if (a->is.remote && b->is.remote)
 		return a->lim.part == b->lim.part &&

@@ -300,24 +300,18 @@ damage_add_all(struct survey *s)
 	free(seg);
 }
 
-static bool
-is_partition(const struct endpoint *ep)
-{
-	struct disk d;
-
-	return endpoint_disk(ep, &d) && d.partition > 0;
-}
-
 /* A partition may contain a table of its own, but need not. */
 static void
 read_table(struct survey *s, struct damage *d)
 {
 	struct fault f;
+	struct disk disk;
 
 	if (s->p->src->lim.part > 0 || s->p->dst_off > 0 ||
 	    parts_rescued(&s->dst, s->p->src, s->map, &s->parts, &f) != 0)
 		return;
-	if (s->parts.left != TABLE_LOST || !is_partition(s->p->src))
+	if (s->parts.left != TABLE_LOST || !endpoint_disk(s->p->src, &disk) ||
+	    disk.partition == 0)
 		d->table = (int)s->parts.left;
 }
 

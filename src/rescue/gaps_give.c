@@ -28,13 +28,6 @@ learn_run(struct gaps *g, uint64_t len, bool at_once)
 	g->run[g->runs++ % GAPS_RUNS] = len;
 }
 
-static void
-learn_low(struct gaps *g, uint64_t len)
-{
-	g->low[g->lows % GAPS_LOWS].len = len;
-	g->low[g->lows++ % GAPS_LOWS].run = g->runs;
-}
-
 /* A part of a gap that goes on as what its ends make of it. */
 static int
 put_part(struct gaps *g, const struct gap *gap, uint64_t off, uint64_t end,
@@ -224,8 +217,10 @@ learn_bad(struct gaps *g, struct gap *gap, uint64_t off)
 	g->unproved = g->unproved && !(gap->kind == GAP_DEAD && gap->urgent);
 	if (gap->kind == GAP_FRESH) {
 		g->fresh.errors++;
-		if (!gap->front)
-			learn_low(g, off - gap->met);
+		if (!gap->front) {
+			g->low[g->lows % GAPS_LOWS].len = off - gap->met;
+			g->low[g->lows++ % GAPS_LOWS].run = g->runs;
+		}
 	} else {
 		gaps_learn(g, gap->kind, gap->was, gap->kind == GAP_DEAD ? 0 :
 		    gap->got, 1);

@@ -88,14 +88,6 @@ note_good(struct liveness *l, size_t mark, size_t patience)
 	pthread_mutex_unlock(&l->lock);
 }
 
-static void
-note_bad(struct liveness *l, uint64_t off, uint64_t len, enum seg_status was)
-{
-	pthread_mutex_lock(&l->lock);
-	l->bad[l->bads++ % LIVENESS_BADS] = (struct seg){ off, len, was };
-	pthread_mutex_unlock(&l->lock);
-}
-
 /* Whether it is time to test the source. */
 static bool
 in_doubt(struct liveness *l)
@@ -265,7 +257,10 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 		note_good(l, mark, MANY);
 	if (!errno_is_medium(io->err))
 		return;
-	note_bad(l, off + io->done, io->len - io->done, was);
+	pthread_mutex_lock(&l->lock);
+	l->bad[l->bads++ % LIVENESS_BADS] = (struct seg){ off + io->done,
+		io->len - io->done, was };
+	pthread_mutex_unlock(&l->lock);
 	if (liveness_lost(w))
 		elsewhere_gone(io);
 }

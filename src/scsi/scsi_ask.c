@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <scsi/sg_lib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #define HAVE_BYTESWAP_H 1	/* else the header shifts an int by 24 */
 #include <scsi/sg_unaligned.h>
@@ -149,12 +150,6 @@ vpd_page(const struct scsi_path *path, unsigned char page,
 	return len < r.moved ? len : r.moved;
 }
 
-static uint32_t
-at_most_32(uint64_t n)
-{
-	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
-}
-
 /* Read optional pages; a disk without them is fine. */
 static void
 ask_pages(const struct scsi_path *path, struct scsi_disk *d)
@@ -169,7 +164,8 @@ ask_pages(const struct scsi_path *path, struct scsi_disk *d)
 	if (len >= 12)		/* MAXIMUM TRANSFER LENGTH */
 		d->most = sg_get_unaligned_be32(page + 8);
 	if (len >= 44)		/* MAXIMUM WRITE SAME LENGTH */
-		d->same_most = at_most_32(sg_get_unaligned_be64(page + 36));
+		d->same_most = (uint32_t)MIN(sg_get_unaligned_be64(page + 36),
+		    UINT32_MAX);
 	if (vpd_page(path, VPD_PROVISIONING, page, sizeof(page)) >= 6) {
 		unmaps = (page[5] & LBPANY) != 0;
 		d->zeros = unmaps && (page[5] & LBPRZ) != 0;

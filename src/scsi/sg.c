@@ -30,6 +30,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -481,15 +482,6 @@ sg_open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	return 0;
 }
 
-/* Limit WRITE SAME so that a slow disk can execute it within the timeout. */
-static unsigned
-same_blocks(const struct sg *sg)
-{
-	unsigned most = SAME / sg->disk.block;
-
-	return sg->disk.same_most < most ? sg->disk.same_most : most;
-}
-
 /* Blocks per command, by what the disk says and the CDB can express. */
 static unsigned
 most_blocks(const struct sg *sg)
@@ -550,7 +542,9 @@ sg_fill_in(struct endpoint *ep)
 
 	ep->cmd = (struct commands){ .unit = sg->disk.block,
 		.most = most_blocks(sg) * sg->disk.block,
-		.zero_most = same_blocks(sg) * sg->disk.block,
+		/* a slow disk executes it within the timeout */
+		.zero_most = MIN(sg->disk.same_most, SAME / sg->disk.block) *
+		    sg->disk.block,
 		.end = sg->disk.blocks * sg->disk.block };
 	ep->geo.block = ep->geo.io_align = sg->disk.block;
 	ep->geo.size = ep->geo.room = (int64_t)ep->cmd.end;
@@ -677,37 +671,21 @@ sg_tries(const struct sg *sg, const struct io *io, const struct scsi_reply *r)
 	    r->status == ABORTED_COMMAND ? FEW_TRIES : SCSI_TRIES;
 }
 
-/* As many of its blocks as the reserved buffer has room for. */
-static void
-sg_limit(const struct sg_lane *l, struct scsi_command *c)
-{
-	size_t room = l->map_len / c->block;
-
-	if (c->mmap && room < c->blocks)
-		c->blocks = (uint32_t)room;
-}
-
-/* The block that WRITE SAME sends, or NULL without memory. */
-static unsigned char *
-zero_block(struct lane *lane)
-{
-	const struct sg *sg = lane->ep->priv;
-	unsigned char *block = lane_bounce(lane);
-
-	return block == NULL ? NULL : memset(block, 0, sg->disk.block);
-}
-
 void
 sg_transfer(struct lane *lane, struct io *io)
 {
 	struct sg *sg = lane->ep->priv;
-	unsigned char *buf = io->op == OP_ZERO ? zero_block(lane) :
+	const struct sg_lane *l = lane->priv;
+	unsigned char *buf = io->op == OP_ZERO ? lane_bounce(lane) :
 	    io->buf + io->done;
 	struct scsi_command c = sg_compose(lane, io, buf);
 	struct scsi_reply r;
 	int try = 0;
 
-	sg_limit(lane->priv, &c);
+	if (c.mmap)		/* what the reserved buffer has room for */
+		c.blocks = MIN(c.blocks, (uint32_t)(l->map_len / c.block));
+	if (io->op == OP_ZERO && buf != NULL)
+		memset(buf, 0, sg->disk.block);
 	io->err = buf == NULL ? ENOMEM : 0;
 	while (io->err == 0) {
 		if (sg->changed) {
