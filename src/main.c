@@ -109,7 +109,7 @@ static bool
 preview_ask(const struct plan *p, struct fault *f)
 {
 	struct map_totals known = { 0 };
-	bool doubtful = remarks_doubtful(p) && print_attended();
+	bool doubtful = remarks_doubtful(p) && print_owned() == 1;
 
 	if (!p->opts->ask && !doubtful)
 		return true;

@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))	/* members */
+
+typedef unsigned long long ull;	/* for %llu */
+
 /*
  * Parse the value of an operand: a sum of products of numbers, each decimal
  * with an optional suffix (c w b k kB KiB ... E), hex with 0x, or hex with a

@@ -37,10 +37,10 @@ bool print_colours(FILE *out);
 
 /*
  * Whether standard error is the terminal of this job, and a person there would
- * see a question; and whether that terminal is now another job's.
+ * see a question: 1; 0 if that terminal is now another job's; -1 if that cannot
+ * be seen, as in a container, or it is no terminal of ours.
  */
-bool print_attended(void);
-bool print_background(void);
+int print_owned(void);
 
 /* The size of the terminal that out is; 0 if it is none, or does not say. */
 struct screen { size_t columns, rows; };

@@ -65,7 +65,6 @@ void verify_run(struct job *);
  * Bytes that are right at all remaining targets; bytes that differ at any.
  */
 uint64_t verify_right(struct job *);
-bool verify_differs(struct job *, unsigned target);
 uint64_t verify_differing(struct job *);
 
 /* At the end: the results of each target, with the maps. */

@@ -252,12 +252,8 @@ print_colours(FILE *out)
 	    strcmp(term, "dumb") != 0 && isatty(fileno(out)) != 0;
 }
 
-/*
- * Whether the terminal that messages go to is ours: 1; if not, 0; -1 if that
- * cannot be seen, as in a container, or it is no terminal of ours.  By calls
- * that are linked anyway, since each symbol costs every start.
- */
-static int
+/* By calls that are linked anyway, since each symbol costs every start. */
+int
 print_owned(void)
 {
 	pid_t owner;
@@ -265,18 +261,6 @@ print_owned(void)
 	if (ioctl(STDERR_FILENO, TIOCGPGRP, &owner) != 0 || owner <= 0)
 		return -1;
 	return owner == syscall(SYS_getpgid, 0);
-}
-
-bool
-print_attended(void)
-{
-	return print_owned() == 1;
-}
-
-bool
-print_background(void)
-{
-	return print_owned() == 0;
 }
 
 struct screen

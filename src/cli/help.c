@@ -11,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/print.h"
 #include "base/status.h"
-
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 /*
  * A pointer is relocated at each start.  So the tables have the texts

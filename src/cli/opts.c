@@ -21,8 +21,6 @@
 #include "base/status.h"
 #include "hint.h"
 
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
-
 enum kind {			/* the type of the member: */
 	NAME_ROW,		/* const char * */
 	NUMBER_ROW,		/* int64_t */

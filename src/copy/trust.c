@@ -28,8 +28,6 @@ enum {
 				 * alone */
 };
 
-typedef unsigned long long ull;
-
 struct look {			/* reading one end */
 	struct endpoint	 reader;	/* of the target; else not open */
 	bool		 opened;

@@ -17,8 +17,6 @@
 #include "part/clone_table.h"
 #include "part/used.h"
 
-typedef unsigned long long ull;
-
 struct words {
 	const struct plan *p;
 	struct outcome	*out;

@@ -15,11 +15,10 @@
 #include <sys/sysmacros.h>
 
 #include "base/libc.h"
+#include "base/number.h"
 #include "disk/overlay.h"
 #include "disk/sysfs.h"
 #include "tables.h"
-
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 enum {
 	DEPTH = 4,		/* overlays on overlays */

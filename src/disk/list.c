@@ -33,8 +33,6 @@
 #include "disk/sysfs.h"
 #include "disk/usage.h"
 
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
-
 struct user {			/* of a disk, or of a partition of it */
 	struct user	*next;
 	char		 name[256];	/* node that is used */

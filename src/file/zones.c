@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/param.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "disk/disk.h"
 
@@ -16,8 +17,6 @@ enum {
 	SECTOR = 512,
 	BATCH = 256,		/* zones per report */
 };
-
-typedef unsigned long long ull;
 
 /* Whether the numbers of sectors are possible. */
 static bool

@@ -9,13 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/value.h"
 #include "config.h"
 #include "html/report_file.h"
 
 #define SCHEMA	"pardd-profile/1"
-
-typedef unsigned long long ull;
 
 static const double parts[] = { 0.5, 0.9, 0.99, 0.999 };
 static const char *const part_names[] = { "p50", "p90", "p99", "p999" };

@@ -18,8 +18,6 @@
 #include "part/used.h"
 #include "report/report.h"
 
-typedef unsigned long long ull;
-
 enum {
 	ROWS_MOST = 4096,	/* ranges */
 	CELL_MOST = 4096,	/* bytes of text in a cell */

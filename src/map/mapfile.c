@@ -20,10 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/path.h"
 #include "base/status.h"
-
-typedef unsigned long long ull;
 
 enum { DIGITS = 64 };		/* enough for any number */
 

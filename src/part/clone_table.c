@@ -334,8 +334,6 @@ source_table_needs(const struct source_table *t)
 	return end;
 }
 
-typedef unsigned long long ull;
-
 enum { STEP_SPARE, STEP_START, STEP_CLEAR };
 
 struct making {			/* of one target */

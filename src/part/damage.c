@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/number.h"
 #include "base/print.h"
 #include "disk/disk.h"
 #include "part/parts.h"
@@ -26,8 +27,6 @@ enum {
 	RANGES_MOST = 16,	/* ranges in a command */
 	RUN_MOST = 1000,	/* blocks of a range that xfs_db can list */
 };
-
-typedef unsigned long long ull;
 
 struct hits {			/* the losses of an area */
 	struct damage_area area;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "pack/codec.h"
 
@@ -13,8 +14,6 @@ enum {
 	SHOWN = 16,		/* partitions listed in a refusal, */
 	LIST = (SHOWN + 1) * 72,	/* in less than so many bytes */
 };
-
-typedef unsigned long long ull;
 
 /* "1 (bytes 1048576 to 5242879), 2 (...)", for which LIST bytes are enough. */
 static void

@@ -39,12 +39,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/path.h"
 #include "cli/opts.h"
 #include "disk/stack.h"
 #include "end/endpoint.h"
-
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 enum {				/* linux/landlock.h of Linux 6.7, complete */
 	CREATE_RULESET = 444,	/* the same on all architectures */

@@ -18,10 +18,6 @@
 #include "disk/disk.h"
 #include "plan/fit.h"
 
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
-
-typedef unsigned long long ull;
-
 /*
  * The hint "; for bytes: count=67108864B", if a count of blocks exceeds the
  * end, but the same count of bytes does not.

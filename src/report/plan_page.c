@@ -27,8 +27,6 @@
 #include "plan/safety.h"
 #include "report_next.h"
 
-typedef unsigned long long ull;
-
 enum {
 	REMARK = 4096,		/* bytes */
 	NAME = 60,		/* columns of a name */

@@ -474,7 +474,7 @@ progress_draw(struct progress *pr, struct map *map, const struct tally *t)
 	if (t->phase != pr->phase)
 		progress_change(pr, t);
 	pr->next = t->seconds + pr->interval;
-	if (pr->how == LIVE_LINE && print_background()) {
+	if (pr->how == LIVE_LINE && print_owned() == 0) {
 		pr->drawn = pr->two = false;	/* the line is not ours now */
 		return;
 	}

@@ -16,8 +16,6 @@
 #include "plan/safety.h"
 #include "record/events.h"
 
-typedef unsigned long long ull;
-
 enum { FS_SHOWN = 16 };
 
 bool

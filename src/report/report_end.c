@@ -21,8 +21,6 @@
 #include "report/profile.h"
 #include "report_next.h"
 
-typedef unsigned long long ull;
-
 static void
 report_records(const struct plan *p, const struct tally *t)
 {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
+#include "base/number.h"
 #include "base/print.h"
 #include "base/status.h"
 #include "disk/disk.h"
@@ -22,8 +23,6 @@
 #include "report/report.h"
 
 /* --- what was lost ------------------------------------------------------- */
-
-typedef unsigned long long ull;
 
 enum {
 	RANGES_SHOWN = 16,
@@ -196,8 +195,6 @@ report_damage(const struct plan *p, const struct damage *d)
 		print(stderr, "pardd: and %zu more partition%s such ranges",
 		    d->n - i, d->n - i == 1 ? " has" : "s have");
 }
-
-typedef unsigned long long ull;
 
 const char *
 report_gpt_tool(const struct plan *p)

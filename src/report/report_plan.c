@@ -14,8 +14,6 @@
 #include "part/used.h"
 #include "plan/safety.h"
 
-typedef unsigned long long ull;
-
 static void
 disk_plan(FILE *out, const struct endpoint *ep, const char *what)
 {

@@ -36,6 +36,7 @@
 #include <sys/param.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "copy/transfer.h"
 #include "copy/worker.h"
@@ -533,8 +534,6 @@ enum {
 	FIRST_MOST = 1 << 20,	/* a power of two, */
 	FIRST_PART = 1000,	/* 1/FIRST_PART of the disk */
 };
-
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 /*
  * How much may be lost by the first failed read: a small part of the disk, a

@@ -418,7 +418,8 @@ lead_write_tables(struct job *job)
 	job->phase = PHASE_FLUSHING;
 	for (i = 0; (one = plan_each(p, i)) != NULL; i++)
 		if (tee_dropped(p->dst, i) == NULL &&
-		    (job->verify == NULL || !verify_differs(job, i)) &&
+		    (job->verify == NULL ||
+		    map_totals(&job->verify->target[i].differ).bad == 0) &&
 		    clone_table_write(one->table, one->dst,
 		    p->verify != 0, &f) != 0)
 			job_fail(job, &f);

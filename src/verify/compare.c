@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/path.h"
 #include "base/status.h"
 #include "copy/elsewhere.h"
@@ -31,8 +32,6 @@
 #include "plan/names.h"
 
 enum { RANGES_MOST = 1 << 20 };	/* ranges; beyond this, one per piece */
-
-typedef unsigned long long ull;
 
 struct reading {		/* a piece of one end */
 	struct worker	*w;

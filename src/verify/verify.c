@@ -740,12 +740,6 @@ verify_right(struct job *job)
 	return least == UINT64_MAX ? 0 : least;
 }
 
-bool
-verify_differs(struct job *job, unsigned target)
-{
-	return map_totals(&job->verify->target[target].differ).bad > 0;
-}
-
 uint64_t
 verify_differing(struct job *job)
 {
