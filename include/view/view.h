@@ -34,18 +34,19 @@ void viewer_close(struct viewer *);
 
 /*
  * For the lead: begin to answer readers, in a thread, once the target can be
- * read; and stop that.  If it cannot be begun, the copy is being stopped.
+ * read.  If it cannot be begun, the copy is being stopped.
  */
 void viewer_begin(struct job *);
-void viewer_end(struct job *);
 
 /*
  * Between two runs, while the source is waited for: what is finished according
  * to the map of the last one is answered, what is bad an error, and who reads
- * anything else waits.  Both take NULL.
+ * anything else waits.  Takes NULL.
  */
 void viewer_await(struct viewer *, struct map *);
-void viewer_await_end(struct viewer *);
+
+/* Stop answering readers.  Takes NULL. */
+void viewer_end(struct viewer *);
 
 /*
  * The process is about to end while its threads run: unmount it lazily.  Takes

@@ -379,7 +379,7 @@ run_back(const struct plan *p, const struct signals *s, struct events *ev,
 
 	viewer_await(p->view, &out->map);
 	is = reattach_source(await, p, s, ev, out);
-	viewer_await_end(p->view);
+	viewer_end(p->view);
 	return is;
 }
 

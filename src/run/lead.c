@@ -450,7 +450,9 @@ lead_work(struct job *job, const struct steps *steps)
 	}
 	lead_write_tables(job);
 	lead_check_ends(job);
-	viewer_end(job);
+	viewer_end(job->p->view);
+	if (job->p->view != NULL)
+		job->rescue->reader = -1;
 }
 
 void *

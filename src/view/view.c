@@ -549,7 +549,7 @@ viewer_start(struct viewer *v, struct map *map, struct job *job)
 }
 
 void
-viewer_await_end(struct viewer *v)
+viewer_end(struct viewer *v)
 {
 	if (v == NULL || !v->runs)
 		return;
@@ -590,15 +590,6 @@ viewer_begin(struct job *job)
 		return;
 	fault_errno(&f, err, "view=%s", v->path);
 	job_fail(job, &f);
-}
-
-void
-viewer_end(struct job *job)
-{
-	if (job->p->view == NULL)
-		return;
-	viewer_await_end(job->p->view);
-	job->rescue->reader = -1;
 }
 
 void
@@ -685,12 +676,6 @@ viewer_begin(struct job *job)
 }
 
 void
-viewer_end(struct job *job)
-{
-	(void)job;
-}
-
-void
 viewer_await(struct viewer *v, struct map *map)
 {
 	(void)v;
@@ -698,7 +683,7 @@ viewer_await(struct viewer *v, struct map *map)
 }
 
 void
-viewer_await_end(struct viewer *v)
+viewer_end(struct viewer *v)
 {
 	(void)v;
 }
