@@ -162,19 +162,6 @@ flush_output(const struct opts *o)
 	return report_failure(o, &f);
 }
 
-static int
-close_ends(struct session *s, struct fault *f)
-{
-	int err = endpoint_close(&s->dst);
-
-	endpoint_close(&s->src);
-	if (err != 0) {
-		fault_errno(f, err, "%s: closing", s->dst.name);
-		f->status = STATUS_NOT_FLUSHED;
-	}
-	return err;
-}
-
 /* Report why the copy does not begin.  Returns the exit status. */
 static int
 session_refused(struct session *s, const struct fault *why)
@@ -188,9 +175,8 @@ session_refused(struct session *s, const struct fault *why)
 static int
 session_leave(struct session *s, const struct fault *why)
 {
-	struct fault f;
-
-	close_ends(s, &f);
+	endpoint_close(&s->dst);
+	endpoint_close(&s->src);
 	return session_refused(s, why);
 }
 
@@ -303,7 +289,8 @@ session_show(struct session *s, const struct plan *p)
 
 	if (preview_plan(p, &s->ev, &f) != 0)
 		return session_leave(s, &f);
-	close_ends(s, &f);
+	endpoint_close(&s->dst);
+	endpoint_close(&s->src);
 	return flush_output(s->o);
 }
 

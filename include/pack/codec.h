@@ -119,8 +119,8 @@ void codec_moved(struct codec_io *, size_t in, size_t out);
 enum codec_step codec_fail(struct decoder *d, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same: it needs so many bytes of memory, which mem= does not allow. */
-enum codec_step codec_starve(struct decoder *d, uint64_t need);
+/* The same: there is not enough memory. */
+enum codec_step codec_starve(struct decoder *d);
 
 /* Numbers of n bytes, the lowest first. */
 uint64_t codec_number(const unsigned char *at, size_t n);

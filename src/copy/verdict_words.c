@@ -571,14 +571,13 @@ reasons_alike(const struct reason *a, const struct reason *b)
 	    a->fault->by == TOLD_SILENT && b->fault->by == TOLD_SILENT));
 }
 
-/* Whether the words for one target are those for another. */
+/* Whether the words for a target are those for the first. */
 static bool
-verdicts_alike(const struct plan *p, const struct outcome *out, unsigned i,
-    unsigned j)
+verdicts_alike(const struct plan *p, const struct outcome *out, unsigned i)
 {
-	const struct verdict *a = &out->target[i].verdict;
-	const struct verdict *b = &out->target[j].verdict;
-	const struct plan *one = plan_each(p, i), *other = plan_each(p, j);
+	const struct verdict *a = &out->target[0].verdict;
+	const struct verdict *b = &out->target[i].verdict;
+	const struct plan *one = plan_each(p, 0), *other = plan_each(p, i);
 
 	return reasons_alike(verdict_from(a, WHY_LEFT),
 	    verdict_from(b, WHY_LEFT)) &&
@@ -624,7 +623,7 @@ verdict_words(struct fault *f, const struct plan *p, struct outcome *out)
 	unsigned i = 1;
 
 	words_of_target(&w, p, out, 0, out->targets > 1);
-	while (i < out->targets && verdicts_alike(p, out, 0, i))
+	while (i < out->targets && verdicts_alike(p, out, i))
 		i++;
 	if (i < out->targets)
 		words_of_names(&w, p, out);

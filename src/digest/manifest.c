@@ -116,14 +116,6 @@ manifest_number(const json_t *o, const char *key, uint64_t least, uint64_t most,
 	return true;
 }
 
-static bool
-json_text_is(const json_t *o, const char *key, const char *text)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s != NULL && strcmp(s, text) == 0;
-}
-
 /*
  * Copy the serial number of an end's disk, if there is one; false without
  * memory.
@@ -142,9 +134,11 @@ manifest_serial(const json_t *head, const char *end, char **copy)
 static int
 read_algorithm(struct reader *r, const json_t *o)
 {
-	r->algorithm = json_text_is(o, "algorithm", "sha256") ? "sha256" :
+	const char *s = json_string_value(json_object_get(o, "algorithm"));
+
+	r->algorithm = s != NULL && strcmp(s, "sha256") == 0 ? "sha256" :
 	    "xxh128";
-	if (!json_text_is(o, "algorithm", r->algorithm))
+	if (s == NULL || strcmp(s, r->algorithm) != 0)
 		return manifest_refuse(r, "a manifest of another version, or "
 		    "with other digests, than this program knows");
 	return r->algorithm[0] == 'x' ? 0 :

@@ -455,16 +455,6 @@ enum {				/* offsets in $Volume and $LogFile */
 
 /* -------------------------------------------------------------- judging */
 
-static bool
-ntfs_log_filled(const unsigned char *p, size_t n, unsigned char with)
-{
-	size_t i;
-
-	for (i = 0; i < n && p[i] == with; i++)
-		;
-	return i == n;
-}
-
 /* Whether a restart page says that the log is closed. */
 static bool
 ntfs_log_closed(const unsigned char *page)
@@ -496,7 +486,8 @@ judge_log(struct ntfs *n, unsigned char *r)
 		at = ntfs_place(n, a, (uint64_t)i * L_PAGE);
 		if (at == UINT64_MAX || fs_get(n->io, at, n->buf, L_PAGE) != 0)
 			break;
-		if (ntfs_log_filled(n->buf, L_PAGE, 0xff)) {
+		if (n->buf[0] == 0xff &&
+		    memcmp(n->buf, n->buf + 1, L_PAGE - 1) == 0) {
 			sound++;
 		} else if (ntfs_mend(n->buf, L_PAGE, "RSTR") ||
 		    ntfs_mend(n->buf, L_PAGE, "CHKD")) {

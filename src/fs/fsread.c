@@ -269,11 +269,11 @@ fs_note_meta(struct fs_io *io, uint64_t off, uint64_t len)
 		io->no_memory = true;
 }
 
-uint64_t
+void
 fs_note_bits(struct fs_io *io, const unsigned char *bits, uint64_t first,
     uint64_t last, uint64_t off, uint64_t unit)
 {
-	uint64_t i, run, n = 0;
+	uint64_t i, run;
 
 	for (i = first; i < last; i += run) {
 		run = 1;
@@ -288,9 +288,7 @@ fs_note_bits(struct fs_io *io, const unsigned char *bits, uint64_t first,
 			run += (i + run) % 8 == 0 && last - i - run >= 8 &&
 			    bits[(i + run) / 8] == 0 ? 8 : 1;
 		fs_note_free(io, off + i * unit, run * unit);
-		n += run;
 	}
-	return n;
 }
 
 /* Subtract "less" from "from"; both are sorted. */

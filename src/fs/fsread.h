@@ -57,10 +57,10 @@ void fs_note_meta(struct fs_io *, uint64_t off, uint64_t len);
 /*
  * Note as free the units whose bits are not set: bits from "first" to "last",
  * the lowest of each byte first.  Bit 0 is at "off", each stands for "unit"
- * bytes.  Returns how many there are.
+ * bytes.
  */
-uint64_t fs_note_bits(struct fs_io *, const unsigned char *bits,
-    uint64_t first, uint64_t last, uint64_t off, uint64_t unit);
+void fs_note_bits(struct fs_io *, const unsigned char *bits, uint64_t first,
+    uint64_t last, uint64_t off, uint64_t unit);
 
 /*
  * The file system as a whole is not proven: it is dirty, damaged or unknown,

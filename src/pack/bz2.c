@@ -59,7 +59,7 @@ bz2_start(struct decoder *d)
 	bz2_stop(d);
 	b->begun = b->lib.BZ2_bzDecompressInit(&b->s, 0, 0) == BZ_OK;
 	if (!b->begun)
-		codec_starve(d, 0);
+		codec_starve(d);
 	return b->begun;
 }
 
@@ -84,7 +84,7 @@ bz2_step(struct decoder *d, struct codec_io *io)
 	case BZ_STREAM_END:
 		return CODEC_ENDED;
 	case BZ_MEM_ERROR:
-		return codec_starve(d, 0);
+		return codec_starve(d);
 	default:
 		return codec_fail(d, STATUS_MISMATCH, "is damaged: its bytes "
 		    "or their check values are wrong");

@@ -64,15 +64,10 @@ codec_fail(struct decoder *d, int status, const char *fmt, ...)
 }
 
 enum codec_step
-codec_starve(struct decoder *d, uint64_t need)
+codec_starve(struct decoder *d)
 {
-	if (need == 0)
-		return codec_fail(d, STATUS_REFUSED, "needs more memory than "
-		    "there is to unpack it");
-	return codec_fail(d, STATUS_REFUSED, "needs %llu MiB of memory to "
-	    "unpack it; mem=%lluM allows that", (unsigned long long)
-	    ((need + (1 << 20) - 1) >> 20), (unsigned long long)
-	    ((need + (1 << 20) - 1) >> 20));
+	return codec_fail(d, STATUS_REFUSED, "needs more memory than there is "
+	    "to unpack it");
 }
 
 void

@@ -35,7 +35,7 @@ libz_step(const struct libz *lib, z_stream *z, int flush, struct decoder *d,
 	case Z_STREAM_END:
 		return CODEC_ENDED;
 	case Z_MEM_ERROR:
-		return codec_starve(d, 0);
+		return codec_starve(d);
 	default:
 		return codec_fail(d, STATUS_MISMATCH, "is damaged: %s",
 		    z->msg != NULL ? z->msg : "zlib does not say why");

@@ -58,7 +58,7 @@ libzstd_step(const struct libzstd *lib, ZSTD_DCtx *context, struct decoder *d,
 		return result == 0 ? CODEC_ENDED : CODEC_GOES_ON;
 	switch (lib->ZSTD_getErrorCode(result)) {
 	case ZSTD_error_memory_allocation:
-		return codec_starve(d, 0);
+		return codec_starve(d);
 	case ZSTD_error_frameParameter_windowTooLarge:
 		return codec_fail(d, STATUS_REFUSED, "needs a window of more "
 		    "than %u MiB of memory to unpack it; a larger mem= allows "

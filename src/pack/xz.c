@@ -64,7 +64,7 @@ xz_start(struct decoder *d)
 	    how.memlimit_stop, how.flags) : x->lib.lzma_stream_decoder_mt(
 	    &x->s, &how)) == LZMA_OK)
 		return true;
-	codec_starve(d, 0);
+	codec_starve(d);
 	return false;
 }
 
@@ -90,7 +90,7 @@ xz_step(struct decoder *d, struct codec_io *io)
 	case LZMA_STREAM_END:
 		return CODEC_ENDED;
 	case LZMA_MEM_ERROR:
-		return codec_starve(d, 0);
+		return codec_starve(d);
 	case LZMA_MEMLIMIT_ERROR:
 		/* lzma_memusage does not count the block that does not fit */
 		return codec_fail(d, STATUS_REFUSED, "needs more memory to "

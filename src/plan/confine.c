@@ -336,15 +336,12 @@ filter_statement(unsigned code, uint32_t k)
 	return (struct sock_filter){ (uint16_t)code, 0, 0, k };
 }
 
-/*
- * A conditional jump: skip "yes" statements if the comparison with k holds,
- * else "no".
- */
+/* A jump: skip "yes" statements if the comparison with k holds. */
 static struct sock_filter
-filter_branch(unsigned code, uint32_t k, unsigned yes, unsigned no)
+filter_branch(unsigned code, uint32_t k, unsigned yes)
 {
 	return (struct sock_filter){ (uint16_t)(BPF_JMP | code | BPF_K),
-		(uint8_t)yes, (uint8_t)no, k };
+		(uint8_t)yes, 0, k };
 }
 
 /* Each number jumps to the last statement, which refuses. */
@@ -356,16 +353,16 @@ filter_build(struct sock_filter *f, bool quiet, bool mounts)
 
 	f[n++] = filter_statement(BPF_LD | BPF_W | BPF_ABS,
 	    offsetof(struct seccomp_data, arch));
-	f[n++] = filter_branch(BPF_JEQ, MACHINE, 1, 0);
+	f[n++] = filter_branch(BPF_JEQ, MACHINE, 1);
 	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 	f[n++] = filter_statement(BPF_LD | BPF_W | BPF_ABS,
 	    offsetof(struct seccomp_data, nr));
 #ifdef __x86_64__
-	f[n++] = filter_branch(BPF_JGE, 0x40000000, all - i + 1, 0); /* x32 */
+	f[n++] = filter_branch(BPF_JGE, 0x40000000, all - i + 1); /* x32 */
 #endif
 	for (; i < all; i++)
 		f[n++] = filter_branch(BPF_JEQ, (uint32_t)(i < COUNT(never) ?
-		    never[i] : network[i - COUNT(never)]), all - i, 0);
+		    never[i] : network[i - COUNT(never)]), all - i);
 	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 	return n;

@@ -48,10 +48,9 @@ end_put(const struct sheet *s, const char *heading, const struct endpoint *ep)
 {
 	char name[NAME + 4], what[512];
 
-	wording_name(name, sizeof(name), ep, NAME);
-	page_told(s, heading, "%s%s", ep->lim.within, name);
-	wording_end(what, sizeof(what), ep);
-	page_told(s, "", "%s", what);
+	page_told(s, heading, "%s%s", ep->lim.within,
+	    wording_name(name, sizeof(name), ep, NAME));
+	page_told(s, "", "%s", wording_end(what, sizeof(what), ep));
 }
 
 /* --- how ---------------------------------------------------------------- */
