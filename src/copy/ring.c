@@ -230,13 +230,6 @@ uring_wait(struct uring *u, uint64_t ns)
 	    err == -EBUSY ? 0 : -err;
 }
 
-/* Whether any library has requests in flight. */
-static bool
-uring_serving(const struct uring *u)
-{
-	return u->library[0].busy + u->library[1].busy > 0;
-}
-
 /* Take a request that a library has finished, or NULL. */
 static struct io *
 uring_ended(struct uring *u)
@@ -583,21 +576,6 @@ queue_put_back(struct queue *q, struct slot *s)
 	slot_ended(q, s);
 }
 
-static void
-queue_reap(struct queue *q, struct slot *s, int result)
-{
-	struct lane *lane = s->state == READING ? &q->w->src : &q->w->dst;
-
-	lane_finish(lane, &s->io, result);
-	queue_put_back(q, s);
-}
-
-static struct slot *
-slot_of(struct io *io)
-{
-	return (struct slot *)((char *)io - offsetof(struct slot, io));
-}
-
 /* Take requests that a library has finished; false if there are none. */
 static bool
 take_ended(struct queue *q)
@@ -606,7 +584,8 @@ take_ended(struct queue *q)
 	bool any = false;
 
 	while ((io = uring_ended(&q->uring)) != NULL) {
-		queue_put_back(q, slot_of(io));
+		queue_put_back(q, (struct slot *)((char *)io -
+		    offsetof(struct slot, io)));
 		any = true;
 	}
 	return any;
@@ -616,11 +595,16 @@ take_ended(struct queue *q)
 static void
 queue_take_completions(struct queue *q)
 {
+	struct slot *s;
 	void *slot;
 	int result;
 
-	while (uring_next(&q->uring, &slot, &result))
-		queue_reap(q, slot, result);
+	while (uring_next(&q->uring, &slot, &result)) {
+		s = slot;
+		lane_finish(s->state == READING ? &q->w->src : &q->w->dst,
+		    &s->io, result);
+		queue_put_back(q, s);
+	}
 	take_ended(q);
 }
 
@@ -633,7 +617,8 @@ queue_await(struct queue *q)
 {
 	if (q->due > 0)
 		return uring_wait(&q->uring, MIN(q->due, RATE_LOOK));
-	return uring_wait(&q->uring, uring_serving(&q->uring) ? tick : 0);
+	return uring_wait(&q->uring, q->uring.library[0].busy +
+	    q->uring.library[1].busy > 0 ? tick : 0);
 }
 
 static unsigned

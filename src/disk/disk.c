@@ -111,15 +111,6 @@ device_dir(const char *kind, dev_t node, char *path, size_t room)
 	return n >= 0;
 }
 
-/* The same for a block node, with the last part as its name. */
-static void
-real_name(struct disk *d, char *path, size_t room)
-{
-	if (!device_dir("block", d->node, path, room))
-		attr_error(&d->err, errno);
-	last_part(path, d->name, sizeof(d->name));
-}
-
 /* Read a name; if it does not fit, there is none. */
 static void
 ask_name(int *err, int dir, const char *attribute, char *buf, size_t room)
@@ -310,7 +301,9 @@ disk_describe(dev_t node, struct disk *d, bool kind)
 		d->err = errno;
 		return false;
 	}
-	real_name(d, path, sizeof(path));
+	if (!device_dir("block", node, path, sizeof(path)))
+		attr_error(&d->err, errno);
+	last_part(path, d->name, sizeof(d->name));
 	d->partition = (int)attr_number(&d->err, dir, "partition");
 	if (d->partition != 0)
 		d->start = attr_sectors(&d->err, dir, "start");

@@ -470,15 +470,6 @@ entry_add(struct entry *e, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The width of a line. */
-static size_t
-list_width(FILE *out)
-{
-	size_t columns = print_screen(out).columns;
-
-	return columns < INDENT + 8 ? WIDTH : columns;
-}
-
 /*
  * Fold between words; a word that is longer than a line stays whole, so that it
  * can be copied.
@@ -486,8 +477,10 @@ list_width(FILE *out)
 static void
 list_fold(FILE *out, const char *text, size_t indent)
 {
-	size_t at = 0, most = list_width(out), n;
+	size_t at = 0, most = print_screen(out).columns, n;
 
+	if (most < INDENT + 8)
+		most = WIDTH;
 	for (; *text != '\0'; text += n) {
 		n = strspn(text, " ");
 		n += strcspn(text + n, " ");

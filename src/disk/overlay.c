@@ -154,13 +154,6 @@ search_failed(struct search *s, int err)
 	return false;
 }
 
-/* Whether the upper layer has a file without its data. */
-static bool
-without_data(const char *path)
-{
-	return lgetxattr(path, "trusted.overlay.metacopy", NULL, 0) >= 0;
-}
-
 /* Find the file in one layer; ENOENT: it is not there. */
 static int
 overlay_find_in_layer(const char *directory, const char *path, struct stat *st)
@@ -168,8 +161,8 @@ overlay_find_in_layer(const char *directory, const char *path, struct stat *st)
 	if (directory[0] != '/')	/* relative to where mount(8) ran */
 		return ENOTDIR;
 	if (lstat(path, st) == 0)
-		return S_ISREG(st->st_mode) && !without_data(path) ? 0 :
-		    ENOENT;
+		return S_ISREG(st->st_mode) && lgetxattr(path,
+		    "trusted.overlay.metacopy", NULL, 0) < 0 ? 0 : ENOENT;
 	return access(directory, F_OK) == 0 ? ENOENT : ENOTDIR;
 }
 

@@ -109,13 +109,6 @@ lane_begin(const struct lane *lane, struct io *io)
 	return end > io->off ? end - io->off : 0;
 }
 
-/* The same; true if the request moves data, all of it by commands. */
-static bool
-lane_begin_whole(const struct lane *lane, struct io *io)
-{
-	return lane_begin(lane, io) >= io->len && request_whole(lane, io);
-}
-
 /* There is one writer, so no atomic addition is needed. */
 static void
 lane_count(atomic_uint *n)
@@ -211,8 +204,8 @@ bool
 lane_start(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	lane_to_end_offsets(lane, io);
-	if (lane->ep->be->start == NULL || !lane_begin_whole(lane, io) ||
-	    !lane_start_command(lane, io, sqe)) {
+	if (lane->ep->be->start == NULL || lane_begin(lane, io) < io->len ||
+	    !request_whole(lane, io) || !lane_start_command(lane, io, sqe)) {
 		lane_to_own_offsets(lane, io);
 		return false;
 	}

@@ -190,13 +190,6 @@ packed_named(const char *name)
 	return NULL;
 }
 
-/* Whether both are known, and of one kind. */
-static bool
-packed_alike(const struct packing *is, const struct packing *as)
-{
-	return is != NULL && as != NULL && strcmp(is->with, as->with) == 0;
-}
-
 void
 packed_tell(const struct packing *is, const struct plan *p, char *text,
     size_t room)
@@ -340,16 +333,6 @@ border_lay(struct border *b, const struct part *p, uint64_t at, bool begins)
 		    at);
 }
 
-/* Whether exactly one boundary of the range is inside the partition. */
-static bool
-part_cut(const struct part *p, uint64_t from, uint64_t to)
-{
-	bool begins = from > p->start && from < part_end(p);
-	bool ends = to > p->start && to < part_end(p);
-
-	return begins != ends;
-}
-
 /*
  * Whether a partition matters for a range: it overlaps it, and is not an
  * extended one inside or around it.
@@ -360,7 +343,7 @@ part_concerned(const struct part *p, uint64_t from, uint64_t to)
 	if (from >= part_end(p) || to <= p->start)
 		return false;
 	return !p->container || from == p->start || to == part_end(p) ||
-	    part_cut(p, from, to);
+	    (from > p->start) != (to < part_end(p));
 }
 
 /* Examine a range; head: it begins both ends. */
@@ -644,7 +627,8 @@ packed_make(struct remarks *found, const struct plan *p, struct lookup *src)
 	    !packed_unseen(p)))
 		return;
 	is = packed_source(p, src);
-	if (is != NULL && (p->dst->is.device || !packed_alike(is, to)))
+	if (is != NULL && (p->dst->is.device || to == NULL ||
+	    strcmp(is->with, to->with) != 0))
 		found->packed = is;
 	else if (to != NULL && is == NULL && parts_possible(p->src))
 		found->misnamed = to;

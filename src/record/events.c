@@ -42,13 +42,6 @@ describe_unknown(const char *name)
 	    "device", "inode", "disk", "created", 0);
 }
 
-static json_t *
-describe_device(const struct identity *id)
-{
-	return id->known ? json_sprintf("%u:%u", major(id->dev),
-	    minor(id->dev)) : json_null();
-}
-
 /* The disk of an end, or null. */
 static json_t *
 disk_of(const struct endpoint *ep)
@@ -78,7 +71,8 @@ describe_end(const struct endpoint *ep, uint64_t off)
 	    "size", value_amount(ep->is.absent ? -1 :
 	    ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size),
 	    "block", value_amount(ep->geo.block > 0 ? (int64_t)ep->geo.block :
-	    -1), "offset", value_count(off), "device", describe_device(id),
+	    -1), "offset", value_count(off), "device", id->known ?
+	    json_sprintf("%u:%u", major(id->dev), minor(id->dev)) : json_null(),
 	    "inode", id->known && id->ino != 0 ? value_count(id->ino) :
 	    json_null(),
 	    "created", ep->is.absent);
