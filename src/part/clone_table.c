@@ -473,9 +473,7 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 	if (!same && g->entries == 2)
 		g->start = MAX(g->start, round_up(m->src->gpt.size + from *
 		    m->src->sector, m->to->sector) / m->to->sector);
-	if (same)
-		g->first = le64dec(h + H_FIRST);
-	else if (!table_convert_up(m, le64dec(h + H_FIRST), &g->first))
+	if (!table_convert_up(m, le64dec(h + H_FIRST), &g->first))
 		return table_too_small(m, 0, INT64_MAX);
 	g->first = MAX(g->first, g->start);
 	if (__builtin_add_overflow(g->first, g->n + 2, &needs) ||

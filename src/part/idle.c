@@ -92,6 +92,7 @@ idle_holder(const struct disk *d, uint64_t start, int err, void *arg)
 	if (err != 0)
 		return idle_busy(h->r, "what uses it cannot be looked up");
 	h->n++;
+	*h->r->mapped = true;
 	return idle_node(h->r, d->node, d->name);
 }
 
@@ -103,10 +104,7 @@ idle_mapped(const struct range *r, dev_t node)
 	struct holders h = { .r = r };
 
 	r->why[0] = '\0';
-	if (stack_holders(&place, 0, idle_holder, &h) != 0 || h.n == 0)
-		return false;
-	*r->mapped = true;
-	return true;
+	return stack_holders(&place, 0, idle_holder, &h) == 0 && h.n > 0;
 }
 
 /* Check a node on which the range lies. */
