@@ -13,7 +13,7 @@
 
 #include "copy/job.h"
 #include "map/map.h"
-#include "rescue/forecast.h"
+#include "rescue/pattern.h"
 
 enum gap_kind {
 	GAP_FRESH,			/* nobody was there */

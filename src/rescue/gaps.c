@@ -22,7 +22,7 @@
  * to be bad, or three times as far.  A jump that was enough at once may have
  * been too long: less is remembered, unless a little less is known to fail.
  *
- * Long runs at equal distances are a pattern (forecast.c): after three
+ * Long runs at equal distances are a pattern (pattern.c): after three
  * the exact ends of two are found, and a block between them is tried, for a
  * jump may cross several small ones.  Then the next is foretold, and left out
  * without an error: what follows it is read, its ends when little is hoped for.

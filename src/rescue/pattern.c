@@ -3,16 +3,31 @@
  * and about as far from it; not exactly, because tracks become shorter from
  * zone to zone.  Short runs do not count, because scratches and parts of failed
  * reads are alike too.
+ *
+ * The forecast.  Heads take turns, so the runs of a dead head have equal
+ * lengths and equal distances, until the next zone of the disk has shorter
+ * tracks: then both shrink in the same proportion.
  */
 #include "rescue/pattern.h"
 
 #include <stdlib.h>
 
 enum {
-	RUN_LEAST = 1 << 20,	/* bytes */
-	ALIKE = 8,		/* lengths and distances differ by 1/ALIKE at
-				 * most */
+	PATTERN_LEAST = 1 << 20,	/* bytes of a run that counts, */
+	RUN_LEAST = 64 << 10,	/* and of one that is worth a forecast */
+	ALIKE = 8,		/* lengths differ by 1/ALIKE at most, */
+	EVEN = 32,		/* foretold distances by 1/EVEN, */
+	WHOLE = 64,		/* or 1/WHOLE of a multiple */
+	HEADS = 32,		/* no disk has more */
+	ENOUGH = 2,		/* runs like the first one */
+	MISSED = 6,		/* in a row: there is no pattern */
 };
+
+static bool
+close_to(uint64_t a, uint64_t b, unsigned parts)
+{
+	return (a > b ? a - b : b - a) <= (a > b ? a : b) / parts;
+}
 
 /* Whether a segment was read, or is not wanted. */
 static bool
@@ -37,25 +52,19 @@ runs_of(struct seg *seg, size_t n)
 		run = seg[i];
 		for (; i + 1 < n && !pattern_harmless(&seg[i + 1]); i++)
 			run.len += seg[i + 1].len;
-		if (run.len >= RUN_LEAST)
+		if (run.len >= PATTERN_LEAST)
 			seg[runs++] = run;
 	}
 	return runs;
-}
-
-static bool
-pattern_alike(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b <= a / ALIKE : b - a <= b / ALIKE;
 }
 
 /* Whether the next three runs belong together. */
 static bool
 pattern_three(const struct seg *run)
 {
-	return pattern_alike(run[0].len, run[1].len) &&
-	    pattern_alike(run[1].len, run[2].len) &&
-	    pattern_alike(run[1].off - run[0].off, run[2].off - run[1].off);
+	return close_to(run[0].len, run[1].len, ALIKE) &&
+	    close_to(run[1].len, run[2].len, ALIKE) &&
+	    close_to(run[1].off - run[0].off, run[2].off - run[1].off, ALIKE);
 }
 
 /* Whether run i is one of such three. */
@@ -93,5 +102,78 @@ pattern_find(struct map *map, struct pattern *p)
 	p->length = length / p->runs;
 	p->period = distance / steps;
 	p->share = (double)p->length / (double)p->period;
+	return true;
+}
+
+/* --- the forecast --------------------------------------------------------- */
+
+/* A run that a jump has just crossed may be a single block. */
+static void
+forecast_compare(struct forecast *f, const struct run *run)
+{
+	uint64_t length = run->end - run->off;
+	uint64_t distance = run->off - f->last.off;
+
+	if (!close_to(length, f->last.end - f->last.off, ALIKE))
+		f->alike = 0;
+	else if (f->alike > 0 && !close_to(distance, f->distance, EVEN))
+		f->alike = 1;
+	else
+		f->alike += run->sure;
+	f->last = *run;
+	f->distance = distance;
+}
+
+bool
+forecast_met(struct forecast *f, const struct run *run)
+{
+	uint64_t length = run->end - run->off;
+
+	forecast_compare(f, run);
+	return length >= RUN_LEAST && f->missed < MISSED &&
+	    (f->alike >= ENOUGH ||
+	    (f->length > 0 && close_to(length, f->length, ALIKE)));
+}
+
+/* The distance to the next run, if runs are as long as the last one. */
+static uint64_t
+period_of(const struct forecast *f, const struct run *run)
+{
+	uint64_t length = run->end - run->off, step = run->off - f->start;
+	uint64_t heads;
+
+	if (f->period == 0)
+		return step;
+	heads = (f->period + f->length / 2) / f->length;
+	if (length != f->length &&
+	    close_to(f->period, heads * f->length, WHOLE))
+		return heads * length;
+	return step < f->period || close_to(step, f->period, ALIKE) ? step :
+	    f->period;
+}
+
+void
+forecast_learn(struct forecast *f, const struct run *run)
+{
+	uint64_t length = run->end - run->off;
+
+	if (length < RUN_LEAST)
+		return;
+	if (f->length == 0) {
+		f->length = length;
+	} else if (close_to(length, f->length, ALIKE)) {
+		f->period = period_of(f, run);
+		f->length = length;
+	}
+	f->start = run->off;
+}
+
+bool
+forecast_next(const struct forecast *f, struct run *next)
+{
+	if (f->period <= f->length || f->period / HEADS > f->length)
+		return false;
+	next->off = f->start + f->period;
+	next->end = next->off + f->length;
 	return true;
 }

@@ -3,7 +3,7 @@
  * where it begins and ends, to the byte.
  */
 #include "test.h"
-#include "rescue/forecast.h"
+#include "rescue/pattern.h"
 
 #define MIB	(UINT64_C(1) << 20)
 
