@@ -34,17 +34,6 @@ turn_destroy(struct turn *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
-static struct turn_waiter *
-turn_find_place(struct turn *t)
-{
-	size_t i = 0;
-
-	while (i < TURN_WAITERS && t->waiter[i].here)
-		i++;
-	assert(i < TURN_WAITERS);
-	return &t->waiter[i];
-}
-
 bool
 turn_wait(struct turn *t, uint64_t off)
 {
@@ -52,7 +41,9 @@ turn_wait(struct turn *t, uint64_t off)
 	bool mine;
 
 	pthread_mutex_lock(&t->lock);
-	w = turn_find_place(t);
+	for (w = t->waiter; w < t->waiter + TURN_WAITERS && w->here;)
+		w++;
+	assert(w < t->waiter + TURN_WAITERS);
 	w->off = off;
 	w->here = true;
 	while (t->next != off && !t->stopped)

@@ -45,24 +45,17 @@ report_of_rescue(const struct plan *p)
 
 /* --- the progress ------------------------------------------------------- */
 
-/* Too many samples: keep every second one. */
-static void
-report_thin(struct report_data *d)
-{
-	size_t i;
-
-	for (i = 0; i < SAMPLES / 2; i++)
-		d->sample[i] = d->sample[2 * i + 1];
-	d->samples = SAMPLES / 2;
-}
-
 static void
 report_sample(struct report *r)
 {
 	struct report_data *d = &r->data;
+	size_t i;
 
-	if (d->samples == SAMPLES)
-		report_thin(d);
+	if (d->samples == SAMPLES) {	/* keep every second one */
+		d->samples /= 2;
+		for (i = 0; i < d->samples; i++)
+			d->sample[i] = d->sample[2 * i + 1];
+	}
 	d->sample[d->samples++] = (struct sample){ .run = r->run,
 		.seconds = r->before + d->seconds,
 		.finished = d->total.finished, .bad = d->total.bad };

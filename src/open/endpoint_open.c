@@ -206,25 +206,19 @@ choose_misused(const struct endpoint *ep, struct fault *f)
 	    "for SCSI generic ones", ep->name);
 }
 
-/* Whether the target is a disk whose zones must be written in order. */
-static bool
-choose_zoned(const struct endpoint *ep, const struct stat *st)
-{
-	char model[32];
-
-	return ep->spec.role == TARGET &&
-	    disk_zoned(st->st_rdev, model, sizeof(model)) &&
-	    strcmp(model, "host-managed") == 0;
-}
-
 static const struct backend *
 block_backend(const struct endpoint *ep, const struct stat *st)
 {
+	char model[32];
+
 	if ((ep->spec.flags & FLAG_NVME) != 0)
 		return &nvme_backend;
 	if ((ep->spec.flags & FLAG_SGIO) != 0)
 		return &sg_backend;
-	return choose_zoned(ep, st) ? &zoned_backend : &file_backend;
+	/* zones that must be written in order */
+	return ep->spec.role == TARGET &&
+	    disk_zoned(st->st_rdev, model, sizeof(model)) &&
+	    strcmp(model, "host-managed") == 0 ? &zoned_backend : &file_backend;
 }
 
 /* Choose a backend by the type of file that was found. */

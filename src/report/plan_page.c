@@ -371,18 +371,6 @@ list_losses(struct list *l, const struct plan *p)
 		    found->sign[i].type, found->sign[i].label);
 }
 
-/* The same for a column. */
-static struct list
-plan_page_losses(const struct plan *p)
-{
-	struct list l = { .most = LOSSES };
-
-	list_losses(&l, p);
-	if (l.left_out > 0)
-		snprintf(l.text + l.at, sizeof(l.text) - l.at, " ...");
-	return l;
-}
-
 /* A row of the table. */
 static void
 row_put(const struct sheet *s, const struct plan *p)
@@ -390,8 +378,12 @@ row_put(const struct sheet *s, const struct plan *p)
 	const struct endpoint *ep = p->dst;
 	char name[ROW_NAME + 1], id[ROW_ID + 1], size[32] = "", what[256];
 	char line[4 * 256], row[512];
-	struct list lost = plan_page_losses(p);
+	struct list lost = { .most = LOSSES };
 
+	list_losses(&lost, p);
+	if (lost.left_out > 0)
+		snprintf(lost.text + lost.at, sizeof(lost.text) - lost.at,
+		    " ...");
 	wording_name(name, sizeof(name), ep, ROW_NAME);
 	if (ep->geo.size >= 0 && endpoint_holds(ep))
 		number_si(size, sizeof(size), (double)ep->geo.size -

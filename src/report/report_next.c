@@ -272,17 +272,6 @@ table_notes(const struct plan *p)
 		table_moved_note(p);
 }
 
-/* What is known only at the end of a stream; else it was a remark. */
-static void
-longer_note(const struct plan *p, struct outcome *out)
-{
-	char text[512];
-
-	if (!p->bounded && report_longer(p, map_totals(&out->map).end, text,
-	    sizeof(text)))
-		print(stderr, "pardd: note: %s", text);
-}
-
 /* A copy without a map was stopped: how to continue without repeating it. */
 static void
 go_on_note(const struct plan *p, const struct outcome *out)
@@ -348,26 +337,18 @@ unreadable_note(const struct plan *p, struct outcome *out)
 		print(stderr, "pardd: %s", there);
 }
 
-/* Suggest next steps, if a person is there to take them. */
-static void
-next_suggest(const struct plan *p, struct outcome *out)
-{
-	int status = out->status;
-
-	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE ||
-	    p->work == WORK_CHECK || out->fault.status != 0)
-		return;
-	if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
-		look_in_note(p);
-}
-
 void
 report_clone_notes(const struct plan *p, struct outcome *out)
 {
+	char text[512];
+
 	if (p->found != NULL && p->found->torn[0] != '\0')
 		print(stderr, "pardd: note: %s", p->found->torn);
 	table_notes(p);
-	longer_note(p, out);
+	/* known only at the end of a stream; else it was a remark */
+	if (!p->bounded && report_longer(p, map_totals(&out->map).end, text,
+	    sizeof(text)))
+		print(stderr, "pardd: note: %s", text);
 }
 
 void
@@ -377,5 +358,10 @@ report_next(const struct plan *p, struct outcome *out)
 	if ((p->opts->status & SHOW_NONE) != 0)
 		return;
 	go_on_note(p, out);
-	next_suggest(p, out);
+	/* the rest, if a person is there to take these steps */
+	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE ||
+	    p->work == WORK_CHECK || out->fault.status != 0)
+		return;
+	if (out->status == STATUS_COMPLETE || out->status == STATUS_UNREADABLE)
+		look_in_note(p);
 }

@@ -30,17 +30,6 @@
 
 /* --- all files ----------------------------------------------------------- */
 
-/* Load the block map, which describes the whole image. */
-static int
-load_bmap(struct outputs *r, const char *path, struct fault *f)
-{
-	if (bmap_load(&r->bmap, path, f) != 0)
-		return -1;
-	r->whole = (struct layout){ .length = r->bmap.size, .all = true };
-	r->layout = &r->whole;
-	return 0;
-}
-
 int
 outputs_load(struct outputs *r, const struct opts *o, struct fault *f)
 {
@@ -49,26 +38,25 @@ outputs_load(struct outputs *r, const struct opts *o, struct fault *f)
 		.usedmap = { .dir = -1, .fd = -1 } };
 	if (ranges_load(&r->ranges, o, f) != 0)
 		return -1;
-	if (o->bmap != NULL)
-		return load_bmap(r, o->bmap, f);
-	if (r->ranges.checks || r->ranges.spares)
+	if (o->bmap != NULL) {		/* it describes the whole image */
+		if (bmap_load(&r->bmap, o->bmap, f) != 0)
+			return -1;
+		r->whole = (struct layout){ .length = r->bmap.size,
+			.all = true };
+		r->layout = &r->whole;
+	} else if (r->ranges.checks || r->ranges.spares) {
 		r->layout = &r->ranges.layout;
+	}
 	return 0;
-}
-
-static int
-open_hash(struct outputs *r, const struct plan *p, struct fault *f)
-{
-	if (r->bmap.n == 0 || r->bmap.algorithm == NULL)
-		return hash_open(&r->hash, p->opts, f);
-	return hash_open_ranges(&r->hash, r->bmap.algorithm, r->bmap.range,
-	    r->bmap.n, f);
 }
 
 int
 outputs_open(struct outputs *r, struct plan *p, struct fault *f)
 {
-	if (open_hash(r, p, f) != 0 ||
+	const struct algorithm *by = r->bmap.n > 0 ? r->bmap.algorithm : NULL;
+
+	if ((by == NULL ? hash_open(&r->hash, p->opts, f) :
+	    hash_open_ranges(&r->hash, by, r->bmap.range, r->bmap.n, f)) != 0 ||
 	    newfile_open(&r->hashfile, "hashfile", p->opts->hashfile, f) != 0 ||
 	    names_newfile(&r->hashfile, p, f) != 0 ||
 	    newfile_open(&r->profile, "profile", p->opts->profile, f) != 0 ||

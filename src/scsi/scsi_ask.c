@@ -37,14 +37,6 @@ scsi_refused(const char *name, const char *what, const struct scsi_reply *r,
 	    "%s: %s failed: %s", name, what, r->why);
 }
 
-/* Whether the errno value means that the node takes no SCSI commands. */
-static bool
-not_scsi(int err)
-{
-	return err == ENOTTY || err == EINVAL || err == ENOSYS ||
-	    err == EOPNOTSUPP;
-}
-
 /*
  * Send a query before the copy.  A new medium, or an earlier failure, is
  * reported once for each of the events there may have been.
@@ -72,7 +64,8 @@ ask_identity(const struct scsi_path *path, const char *name,
 	struct scsi_reply r;
 
 	if (!scsi_page(path, cdb, sizeof(cdb), q, sizeof(q), &r)) {
-		if (not_scsi(r.err))
+		if (r.err == ENOTTY || r.err == EINVAL || r.err == ENOSYS ||
+		    r.err == EOPNOTSUPP)
 			return fault_set(f, STATUS_FILE, "%s takes no SCSI "
 			    "commands; is it a SCSI disk?", name);
 		return scsi_refused(name, "INQUIRY", &r, f);

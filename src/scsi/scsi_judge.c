@@ -169,13 +169,6 @@ scsi_status_words(int status)
 	return "";
 }
 
-/* Whether the disk was restarted, and may have lost its cache. */
-static bool
-tells_restart(unsigned code)
-{
-	return code == RESTARTED || code == POWER_ON || code == INTERNAL_RESET;
-}
-
 /*
  * Some conditions matter more than the sense key: another medium, or a failure
  * of an earlier command, reported instead of executing this one (SPC-5 4.4.7).
@@ -200,7 +193,8 @@ judge_circumstances(struct scsi_reply *r, const struct scsi_answer *a)
 	} else if (code == NO_UNIT) {
 		r->err = ENODEV;
 		r->unknown = false;
-	} else if (tells_restart(code)) {
+	} else if (code == RESTARTED || code == POWER_ON ||
+	    code == INTERNAL_RESET) {	/* perhaps without its cache */
 		r->restarted = true;
 	} else if (code == INQUIRY_CHANGED || code == IDENTIFIER_CHANGED ||
 	    code == LUNS_CHANGED) {

@@ -356,19 +356,6 @@ sg_service(struct lane *lane)
 		scsi_pause(2);
 }
 
-/* The reply to the command of an io, whose call is idle then. */
-static void
-sg_take(struct lane *lane, struct io *io, struct scsi_reply *r)
-{
-	const struct sg_lane *l = lane->priv;
-	struct sg_async *a = l->async;
-	struct sg_call *call = io->flight;
-
-	a->idle |= 1U << (call - a->call);
-	io->flight = NULL;
-	*r = call->reply;
-}
-
 /*
  * Opening SCSI disks, and their lanes.
  *
@@ -728,11 +715,13 @@ sg_end(struct lane *lane, struct io *io, const struct scsi_reply *r)
 static void
 sg_finish(struct lane *lane, struct io *io, int result)
 {
-	struct scsi_reply r;
+	const struct sg_lane *l = lane->priv;
+	struct sg_call *call = io->flight;
 
 	(void)result;
-	sg_take(lane, io, &r);
-	sg_end(lane, io, &r);
+	io->flight = NULL;
+	sg_end(lane, io, &call->reply);
+	l->async->idle |= 1U << (call - l->async->call);
 }
 
 int
