@@ -88,7 +88,7 @@ machine_again(void)
 {
 	struct disk *d = &machine.source;
 
-	if (d->returns)
+	if (d->returns > 0)
 		d->gone_at = NEVER;
 	if (d->lies)
 		d->lie_at = NEVER;
@@ -126,7 +126,7 @@ come(struct disk *d)
 	if (machine.dark)
 		return EIO;
 	if (d->requests == d->hang_at)
-		usleep(8000000);
+		usleep(2000000);
 	if (d->requests++ >= d->lose_at)
 		lose(d);
 	if (d->requests > d->gone_at) {
@@ -400,8 +400,9 @@ sim_open(struct endpoint *ep, bool look, struct fault *f)
 
 	(void)look;
 	if (n == 0 && d->vanished) {	/* it was open already */
-		if (!d->returns || sched_roll(3) == 0)
+		if (d->returns == 0 || sched_roll(3) == 0)
 			return fault_set(f, STATUS_ERRNO + ENODEV, "not there");
+		d->returns--;
 		d->gone_at = NEVER;
 		d->lies = false;
 		forget_errors(d);	/* they were perhaps none */

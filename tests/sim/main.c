@@ -139,7 +139,7 @@ spoil_source(struct disk *d, bool worse, bool rescued)
 		d->lie_at = some(6);
 	if (chance(8))
 		d->hang_at = some(8);
-	d->returns = rescued && chance(2);
+	d->returns = rescued && chance(2) ? (unsigned)some(3) : 0;
 }
 
 static void

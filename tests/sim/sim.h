@@ -32,12 +32,12 @@ struct disk {
 	unsigned	 slow;		/* us, of a request, about */
 	uint64_t	 gone_at;	/* of its requests, or NEVER */
 	uint64_t	 lose_at;	/* what it wrote back is lost, by one */
-	uint64_t	 hang_at;	/* the same: it takes 8 s */
+	uint64_t	 hang_at;	/* the same: it takes 2 s */
 	uint64_t	 lie_at;	/* after an error from here on it has
 					 * zeros, and no errors any more, */
 	bool		 known;		/* if it was seen to have more */
 	bool		 lies;
-	bool		 returns;	/* when it is gone, if it is opened
+	unsigned	 returns;	/* so often, when it is gone and opened
 					 * again */
 	bool		 vanished;	/* in this run; or it has lied */
 	uint8_t		 met[SECTORS];	/* errors of this run, by sector, */
