@@ -287,7 +287,7 @@ viewer_opens(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (v == NULL)
 		return;
 	fi->keep_cache = 1;
-	memcpy(&fi->fh, &v, sizeof(v));
+	memcpy(&fi->fh, &v, sizeof(void *));
 	if ((fi->flags & O_ACCMODE) != O_RDONLY)
 		v->lib.fuse_reply_err(req, EROFS);
 	else
@@ -303,7 +303,7 @@ viewer_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at,
 	struct viewer *v;
 
 	(void)ino;
-	memcpy(&v, &fi->fh, sizeof(v));
+	memcpy(&v, &fi->fh, sizeof(void *));
 	if (at < 0 || off >= v->length) {
 		v->lib.fuse_reply_buf(req, NULL, 0);
 		return;
