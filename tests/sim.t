@@ -82,8 +82,6 @@ it "finds a view that shows what is bad" finds src/view/view.c 's/^\t\tcase BAD:
 it "... and what is not written yet" finds src/rescue/rescue.c \
     's/^\tif (!transfer_write_end(w, h->off, h->have))/\tmap_set(\&w->job->map, h->off, h->have, FINISHED);\n&/' \
     'a reader got something else' -r
-it "... and that has an error for what was read last" finds src/view/view.c '/who was not told yet/d' \
-    'a reader got an error for what is not bad' -r
 it "finds bad blocks that are read again because they are asked for" finds src/rescue/gaps_asked.c \
     's/return s == UNTRIED || /return s == BAD || s == UNTRIED || /;s/ \&\& s.status != FINISHED/ \&\& s.status != FINISHED \&\& s.status != BAD/' \
     'a bad block was read too often' -r
