@@ -96,7 +96,8 @@ part()
 	    compare 0 bs=512 skip=200 seek=200 count=5000 && says '^5000\+0 records in$' &&
 	    dd if=a of=b bs=512 skip=7 conv=notrunc status=none && compare 0 bs=512 skip=7 count=6000 &&
 	    spoil b 51200 && compare 14 bs=512 skip=7 count=6000 && valid &&
-	    says 'differs: bytes 54784 to 55295 of a, 51200 to 51711 of b'
+	    says 'differs: bytes 54784 to 55295 of a, 51200 to 51711 of b' && cp a b && spoil b 51200 &&
+	    compare 14 iflag=skip_bytes oflag=seek_bytes skip=100 seek=100 && says 'differs: bytes 51200 to 51711 of a'
 }
 it "compares a part" part
 long_names()
@@ -122,7 +123,8 @@ longer_part()
 {
 	"$blocks" make a 3M && head -c 2M a >b && compare 14 skip=4 seek=4 bs=512 &&
 	    says 'b 2097152; the 2095104 bytes are the same: count=4092 compares those$' &&
-	    compare 0 skip=4 seek=4 bs=512 count=4092
+	    compare 0 skip=4 seek=4 bs=512 count=4092 && dd if=a of=b bs=512 skip=4 status=none && compare 0 skip=4 bs=512 &&
+	    mv a c && mv b a && mv c b && compare 0 seek=4 bs=512 && compare 14 seek=3 bs=512 count=1 && compare 14 && says 'b is longer'
 }
 it "tells how much is the same of what does not begin with the ends" longer_part
 empty()
@@ -179,15 +181,18 @@ two_pipes()
 	head -c 2500000 a >b &
 	exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat a) && says 'standard input is longer' || return
 	cat a >b &
-	exits 14 "$pardd" of=b compare=1 thr="$1" < <(head -c 2097152 a) && says 'b is longer'
+	exits 14 "$pardd" of=b compare=1 thr="$1" < <(head -c 2097152 a) && says 'b is longer' || return
+	cat a >b &
+	exits 0 "$pardd" if=a of=b compare=1 thr="$1"
 }
 # One that ends before skip= is reached, or cannot be read where it is.
 pipe_fails()
 {
 	"$blocks" make a 3M && cp a b && exits 102 "$pardd" of=b compare=1 bs=512 skip=9000 < <(cat a) &&
 	    says '^pardd: NOT complete: standard input ends before skip= or seek=$' && mkfifo f && { cat a >f & } &&
-	    exits 3 with_faults "on=$PWD/f op=read at=1048576+ fail=EIO" "$pardd" if=f of=b compare=1 coe=1 &&
-	    faulty read && says '^pardd: NOT complete: f: ' && wait
+	    exits 3 with_faults "on=$PWD/f op=read at=1048576+ fail=EIO times=1" "$pardd" if=f of=b compare=1 coe=1 retries=9 &&
+	    faulty read && says '^pardd: NOT complete: f: ' && [[ $(grep -c ^read faults) = 1 ]] && wait && { cat a >f & } &&
+	    exits 3 with_faults "on=$PWD/f op=read at=3145728+ fail=EIO" "$pardd" if=f of=b compare=1 && faulty read && wait
 }
 it "stops at a pipe that ends early, or fails" pipe_fails
 it "compares two pipes, thr=1" two_pipes 1
@@ -196,7 +201,8 @@ zeros()
 {
 	truncate -s 3000001 b && exits 0 "$pardd" iflag=00 of=b compare=1 && spoil b 2999999 &&
 	    exits 14 "$pardd" iflag=00 of=b compare=1 json=json && [[ $(differing) = 2999808+193 ]] &&
-	    exits 14 "$pardd" if=/dev/zero of=b compare=1
+	    exits 14 "$pardd" if=/dev/zero of=b compare=1 &&
+	    exits 0 "$pardd" of=/dev/zero compare=1 < <(head -c 5000 /dev/zero)
 }
 only plain asan
 it "tells whether a file is all zeros" zeros

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/param.h>
 
 #include "base/status.h"
 #include "map/mapfile.h"
@@ -85,27 +84,6 @@ finds(uint64_t compared, uint64_t bytes, uint64_t ranges)
 	assert_int_equal(job.compare->compared, compared);
 	assert_int_equal(t.bad, bytes);
 	assert_int_equal(t.bad_ranges, ranges);
-}
-
-CASE(finds_blocks_that_differ)
-{
-	struct seg s;
-
-	run();
-	finds(SIZE, 0, 0);
-	assert_int_equal(map_totals(&job.map).finished, SIZE);
-	assert_null(job.compare->longer);
-	done();
-	b.data[0]++;
-	b.data[BLOCK - 1]++;
-	b.data[CHUNK - 1]++;
-	b.data[CHUNK]++;
-	run();
-	finds(SIZE, 3 * BLOCK, 2);
-	assert_true(map_next(&job.compare->differ, BLOCK, BAD, &s));
-	assert_int_equal(s.off, CHUNK - BLOCK);
-	assert_int_equal(s.len, 2 * BLOCK);
-	done();
 }
 
 /* Beyond a million ranges, a piece is one. */
@@ -219,104 +197,6 @@ CASE(tells_what_was_cut_off_meanwhile)
 	o.coe = 1;
 	run();
 	fails(STATUS_SHORT, "A was truncated meanwhile: it has no byte 5096");
-	done();
-}
-
-CASE(tells_which_end_is_longer)
-{
-	static const struct {
-		int64_t		a, b;
-		uint64_t	off;
-		bool		counted;
-		struct endpoint *longer;
-	} row[] = {
-		{ 9, 9, 0, false, NULL }, { 9, 8, 0, false, &a.ep },
-		{ 8, 9, 0, false, &b.ep }, { 8, 9, 0, true, NULL },
-		{ -1, 9, 0, false, NULL }, { 9, -1, 0, false, NULL },
-		{ 9, 9, 1, false, &a.ep }, { 9, 9, 10, false, &a.ep },
-	};
-	struct fault f;
-	size_t i;
-
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		a.ep.geo.size = row[i].a;
-		b.ep.geo.size = row[i].b;
-		p.dst_off = row[i].off;
-		p.counted = row[i].counted;
-		memory_job(&job, &p);
-		assert_int_equal(compare_begin(&job, &f), 0);
-		assert_ptr_equal(job.compare->longer, row[i].longer);
-		done();
-	}
-}
-
-/* Streams: what they hold, and what is found at their ends. */
-CASE(compares_streams)
-{
-	static const struct {
-		bool		sa, sb;		/* they are streams, */
-		uint64_t	a, b;		/* of so many bytes */
-		bool		counted;
-		uint64_t	compared;
-		struct endpoint	*longer;
-	} row[] = {
-		{ true, true, 5000, 5000, false, 5000, NULL },
-		{ true, true, 5001, 5000, false, 5000, &a.ep },
-		{ true, true, 5000, 5001, false, 5000, &b.ep },
-		{ true, true, 4096, 4096, false, 4096, NULL },
-		{ true, true, 4096, 8192, false, 4096, &b.ep },
-		{ true, false, 5000, 5000, false, 5000, NULL },
-		{ true, false, 4000, 5000, false, 4000, &b.ep },
-		{ true, false, 5001, 5000, false, 5000, &a.ep },
-		{ true, false, 8192, 4096, false, 4096, &a.ep },
-		{ false, true, 5000, 4000, false, 4000, &a.ep },
-		{ false, true, 5000, 5001, false, 5000, &b.ep },
-		{ true, false, 5001, 5000, true, 5000, NULL },
-		{ true, true, 5001, 5000, true, 5000, &a.ep },
-		{ true, false, 5000, UINT64_MAX, false, 5000, NULL },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		make();
-		a.ep.is.streamed = row[i].sa;
-		b.ep.is.streamed = row[i].sb;
-		a.size = row[i].a;
-		b.size = MIN(row[i].b, MEMORY_MOST);
-		a.ep.geo.size = row[i].sa ? -1 : (int64_t)row[i].a;
-		b.ep.geo.size = row[i].sb ? -1 : (int64_t)row[i].b;
-		p.bounded = false;
-		p.counted = row[i].counted;
-		p.length = row[i].sa && row[i].sb ? INT64_MAX :
-		    row[i].sa ? row[i].b : row[i].a;
-		run();
-		finds(row[i].compared, 0, 0);
-		assert_int_equal(map_totals(&job.map).end, row[i].compared);
-		assert_ptr_equal(job.compare->longer, row[i].longer);
-		done();
-	}
-}
-
-CASE(stops_where_a_stream_fails)
-{
-	a.ep.is.streamed = true;
-	memory_fails(&a, 5000, 5001, EIO);	/* it is not read again */
-	run();
-	fails(STATUS_MEDIUM, "A: reading at byte 5000: Input/output error");
-	assert_int_equal(a.reads, 2);
-	done();
-	make();
-	b.ep.is.streamed = true;
-	memory_fails(&b, 0, 1, ESPIPE);
-	run();
-	fails(STATUS_SHORT, "B ends before skip= or seek=");
-	done();
-	make();				/* it may go on behind the other */
-	a.ep.is.streamed = true;
-	a.size = SIZE + 1;
-	memory_fails(&a, SIZE, SIZE + 1, EIO);
-	run();
-	fails(STATUS_MEDIUM, "A: reading at byte 12288: Input/output error");
 	done();
 }
 
@@ -622,27 +502,6 @@ CASE(writes_no_map_of_a_part)
 	assert_int_equal(map_totals(&job.map).untried, 0);
 	assert_int_equal(access(path, F_OK), -1);
 	done();
-}
-
-CASE(replaces_no_map)
-{
-	struct fault f;
-	char old[80];
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		snprintf(old, sizeof(old), "%s%s", path, i == 1 ? ".bak" : "");
-		close(open(old, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-		assert_int_equal(compare_look(&p, &f), -1);
-		assert_int_equal(f.status, STATUS_REFUSED);
-		assert_non_null(strstr(f.text, " already exists"));
-		memory_job(&job, &p);
-		assert_int_equal(compare_begin(&job, &f), -1);
-		assert_null(job.compare);
-		memory_job_end(&job);
-		unlink(old);
-	}
-	assert_int_equal(compare_look(&p, &f), 0);
 }
 
 #ifdef POOR
