@@ -49,7 +49,7 @@ nbd()
 {
 	end="[ nbdkit -s file $PWD/$it ]" words='' disk='' traits='block=1 seeks fails'
 }
-# A cluster that is a directory (tests/tools/fakerbd.c).
+# A cluster that is a directory (tests/tools/fakerbd).
 rbd()
 {
 	mkdir -p pool && ln -sf "$PWD/$it" "pool/$it" && ceph && end=rbd:pool/$it words='' disk='' \

@@ -596,7 +596,7 @@ can_iscsi()
 	command -v tgtd tgtadm && ! "$pardd" if=iscsi:// of=. 2>&1 | grep 'built without'
 } >/dev/null 2>&1
 
-# ceph: use a librbd whose cluster is this directory, see tests/tools/fakerbd.c
+# ceph: use a librbd whose cluster is this directory, see tests/tools/fakerbd
 ceph()
 {
 	mkdir -p lib && ln -sf "$tools/fakerbd.so" lib/librbd.so.1 && export RBD_DIR="$PWD" LD_LIBRARY_PATH="$PWD/lib"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Images of a Ceph cluster, which is a directory here (tests/tools/fakerbd.c); what
+# Images of a Ceph cluster, which is a directory here (tests/tools/fakerbd); what
 # of it only a real one can say is asked of one by tests/ceph/run.
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"

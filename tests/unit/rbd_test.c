@@ -1,13 +1,13 @@
 /*
  * An image of a Ceph cluster as an end, of which something has failed: what is
  * asked for later fails, too, and for the same reason.  rbd.t has the rest.  The
- * cluster is that of tests/tools/fakerbd.c; the image has 1 MiB.
+ * cluster is that of tests/tools/fakerbd; the image has 1 MiB.
  */
 #include "test.h"
 #include "config.h"
 
 #ifdef HAVE_LIBRBD
-#include "../tools/fakerbd.c"
+#include "../tools/fakerbd/fakerbd.h"
 
 #include "../../src/net/rbd.h"
 #include "base/library.h"
@@ -15,6 +15,8 @@
 #include "cli/opts.h"
 #include "end/backend.h"
 #include "../tools/preload.h"
+
+#define AT(n)	((size_t)(n) * OBJECT)
 
 enum { SIZE = 1 << 20 };
 
@@ -71,8 +73,8 @@ open_end(void **state)
 {
 	int fd = open("p/i", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	bool made = ftruncate(fd, SIZE) == 0 &&
-	    pwrite(fd, buf, 2 * OBJECT, 0) == 2 * OBJECT &&
-	    pwrite(fd, buf, OBJECT, 4 * OBJECT) == OBJECT;
+	    pwrite(fd, buf, AT(2), 0) == (ssize_t)AT(2) &&
+	    pwrite(fd, buf, AT(1), (off_t)AT(4)) == (ssize_t)AT(1);
 
 	close(fd);
 	f = (struct fault){ 0 };
@@ -134,7 +136,8 @@ CASE(leaves_a_request_that_does_not_end)
 	setenv("RBD_FAULTS", "write=hang", 1);
 	cannot_write(why);
 	assert_true(io.buf_in_use);
-	silent = hangs = false;
+	silent = false;
+	hangs = false;
 	unsetenv("RBD_FAULTS");
 	cannot_write(why);
 	assert_false(io.buf_in_use);		/* nothing was sent */
@@ -173,10 +176,10 @@ CASE(joins_extents_that_adjoin)
 {
 	struct extent x;
 
-	is_at(0, 2 * OBJECT, false);
-	is_at(OBJECT + 10, OBJECT - 10, false);
-	is_at(2 * OBJECT, 2 * OBJECT, true);
-	is_at(5 * OBJECT, SIZE - 5 * OBJECT, true);
+	is_at(0, AT(2), false);
+	is_at(AT(1) + 10, AT(1) - 10, false);
+	is_at(AT(2), AT(2), true);
+	is_at(AT(5), SIZE - AT(5), true);
 	assert_int_equal(endpoint_extent(&end, SIZE, &x), ENXIO);
 }
 
