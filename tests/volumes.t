@@ -873,7 +873,7 @@ bare()
 	bytes=$((room[$kind] << 20)) extra=0
 	! chance 40 || extra=$((RANDOM % 900 * 4096))
 	! chance 15 || extra=-$((RANDOM % 900 * 4096))
-	pv_bytes=bytes+extra
+	pv_bytes=$((bytes + extra))
 	echo "${odd:-sound}: $table, $kind of $bytes in md $array of $pv_bytes"
 	placed && move "$scratch/kept.$kind" 0 disk "$base" $((bytes < pv_bytes ? bytes : pv_bytes)) ,sparse && array_on &&
 	    "$blocks" make copy "$size" 9 && loop copy &&
