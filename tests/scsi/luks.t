@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2015,SC2119,SC2154
-# lab: -j 1 -D size=64M -D size=64M
+# lab: -j 1 -D size=64M -D size=64M -D size=96M -D size=96M -D size=8G -D size=8G
 #
 # Clones by used= of encrypted disks whose containers are open: free blocks are
 # left out, the clone is encrypted as the source is, and opens.
@@ -9,7 +9,7 @@
 for tool in cryptsetup dmsetup sfdisk mke2fs; do
 	type -P $tool >/dev/null || { echo "1..0 # SKIP no $tool"; exit 0; }
 done
-modprobe -a dm_mod dm_crypt xts ecb loop ext4 && qemu_disks 2 || { echo 'Bail out! no disks'; exit 1; }
+modprobe -a dm_mod dm_crypt dm_mirror xts ecb loop ext4 && qemu_disks 6 || { echo 'Bail out! no disks'; exit 1; }
 D=$QSD1 T=$QSD2 part=${QSD1}2
 
 # encrypt NODE [OPTION...]: a container, open as /dev/mapper/c
@@ -217,6 +217,21 @@ wipe_source()
 {
 	dd if=/dev/zero of="$part" bs=1M count=20 conv=fsync status=none
 }
+# A group that changes in the midst of its copy.
+group_meanwhile()
+{
+	local pid
+	group || return
+	"$pardd" if="$D" of="$T" used=only rate=10M json=json 2>err &
+	pid=$!
+	until_true 60 grep -q progress json && kill -STOP $pid && "$@"
+	kill -CONT $pid && wait $pid
+	(($? == 102)) && last_says '^pardd: NOT complete: .* of .* has changed'
+}
+volume_changed()
+{
+	mount /dev/vg0/root m && undo umount "$PWD/m" && head -c 3000000 /dev/urandom >m/more && sync -f m
+}
 # A container in a volume of a group.
 under_group()
 {
@@ -243,6 +258,307 @@ if type -P lvm >/dev/null; then
 	it "looks into an active LVM group" bare_group
 	it "looks into an active LVM group in a container" in_group
 	it "... and into a container in a volume of one" under_group
+	it "tells of a volume of it that grows meanwhile" group_meanwhile lvm_of lvextend -L +3M vg0/root
+	it "... that is moved" group_meanwhile lvm_of pvmove --alloc anywhere -n root /dev/mapper/c:0-2 /dev/mapper/c:34-36
+	it "... whose file system is mounted and changed" group_meanwhile volume_changed
 else
 	skip "no lvm" "groups of LVM"
+fi
+
+# An encrypted system on 8 GiB, of which a tenth is used: all that is read of the disk is
+# hardly more than that, the reads before the copy and after it too.
+tenth()
+{
+	local stat used was
+	printf secret >key && dd if=/dev/zero of="$QSD5" bs=1M count=20 oflag=direct status=none && encrypt "$QSD5" &&
+	    lvm_of pvcreate /dev/mapper/c && lvm_of vgcreate vg0 /dev/mapper/c && undo lvm_of vgchange -an vg0 &&
+	    lvm_of lvcreate -y -Zn -Wn -L 1G -n swap vg0 && lvm_of lvcreate -y -Zn -Wn -l 100%FREE -n root vg0 &&
+	    mkswap /dev/vg0/swap && mke2fs -q -t ext4 /dev/vg0/root && mkdir m && mount /dev/vg0/root m &&
+	    fallocate -l 700M m/file && umount m && sync || return
+	used=$(dumpe2fs -h /dev/vg0/root 2>said | awk '/^Block count/ { n = $3 } /^Free blocks/ { n -= $3 }
+	    /^Block size/ { print n * $3 }')
+	echo 3 >/proc/sys/vm/drop_caches
+	read -r -a stat <"/sys/block/${QSD5#/dev/}/stat"
+	was=${stat[2]}
+	exits 0 "$pardd" if="$QSD5" of="$QSD6" used=only && last_says "$without_any" || return
+	read -r -a stat <"/sys/block/${QSD5#/dev/}/stat"
+	echo "# $(((stat[2] - was) * 512)) bytes read for $used in use"
+	(((stat[2] - was) * 512 * 100 <= used * 105))
+}
+without_any='^pardd: complete, flushed, without [0-9.]+ GB that 2 file systems call free'
+! type -P lvm dumpe2fs mkswap >/dev/null || long "reads hardly more of a disk than is in use" tenth
+
+# ------------------------------------------------------------------------ by dice
+#
+# A container, a group, or one in the other, on a disk or a partition; in them file systems
+# with files that have come and gone.  What is left out is free by the tools' own word, and
+# every file is in the copy.  SEED=N ONLY=N repeats one, MANY=N makes so many, SHOW=1 tells
+# of each.
+
+# shellcheck source=tests/dice.sh
+. tests/dice.sh
+E=$QSD3 G=$QSD4
+
+# at NODE COMMAND...: LVM, which sees nothing but that; its output is in lvm.out
+at()
+{
+	lvm "$2" --config "devices{use_devicesfile=0 scan=\"/dev\" filter=[\"a|^$1\$|\",\"r|.*|\"]}
+	    global{event_activation=0 locking_dir=\"/tmp\"} backup{backup=0 archive=0}
+	    activation{udev_sync=0 udev_rules=0 monitoring=0}" "${@:3}" >lvm.out 2>&1 || fail "$2: $(<lvm.out)" >&2
+}
+# open_c NODE: its container is /dev/mapper/c
+open_c()
+{
+	cryptsetup open --disable-keyring --key-file key "$1" c && dmsetup mknodes && until_true 5 test -b /dev/mapper/c
+}
+# stack_open NODE and stack_close NODE: what is on it; the group is on $pv
+stack_open()
+{
+	pv=$1
+	case $stack in
+	linear)	dmsetup create l --table "0 $(blockdev --getsz "$1") linear $1 0" && dmsetup mknodes && open_c /dev/mapper/l ;;
+	luks)	open_c "$1" ;;
+	in_luks) pv=/dev/mapper/c && open_c "$1" && at "$pv" vgchange -ay vg0 ;;
+	*)	at "$1" vgchange -ay vg0 && { [[ $stack = lvm ]] || open_c /dev/vg0/root; } ;;
+	esac
+}
+stack_close()
+{
+	[[ $stack != in_luks ]] || at /dev/mapper/c vgchange -an vg0
+	[[ $stack = lvm ]] || cryptsetup close c
+	[[ $stack != linear ]] || dmsetup remove l
+	[[ $stack != lvm && $stack != under_luks ]] || at "$1" vgchange -an vg0
+}
+# node_of NAME: $node is where its file system is
+node_of()
+{
+	node=/dev/vg0/$1
+	[[ $stack != luks && $stack != linear && ($stack != under_luks || $1 != root) ]] || node=/dev/mapper/c
+}
+new_group()
+{
+	local n=$((4 + RANDOM % 12)) k
+	pick 1 2
+	at "$1" pvcreate --metadatacopies "$picked" "$1" && at "$1" vgcreate -s 1M vg0 "$1" || return
+	vols=(root)
+	if chance 60; then
+		vols+=(home)
+		k=$((16 + RANDOM % 12))
+		at "$1" lvcreate -y -Zn -Wn -L ${n}M -n gone vg0 && at "$1" lvcreate -y -Zn -Wn -L ${k}M -n home vg0 &&
+		    at "$1" lvremove -y vg0/gone || return
+	fi
+	at "$1" lvcreate -y -Zn -Wn -L $((17 + RANDOM % 16))M -n root vg0 && { ! chance 50 || at "$1" lvextend -L +${n}M vg0/root; }
+}
+stack_make()
+{
+	local options=()
+	pv=$1
+	pick "--type luks1" "--type luks2" "--type luks2 --sector-size 4096" "--type luks2 --offset $((32768 + RANDOM % 9 * 8))" \
+	    "--type luks1 --cipher aes-cbc-essiv:sha256 --key-size 256"
+	format=$picked
+	[[ $stack != under_luks ]] || format="--type luks1"	# its header is small
+	[[ $stack != lvm && $stack != under_luks ]] || new_group "$1" || return
+	read -ra options <<<"$format"
+	case $stack in
+	under_luks) node=/dev/vg0/root && at "$1" vgchange -ay vg0 ;;
+	linear)	node=/dev/mapper/l && dmsetup create l --table "0 $(blockdev --getsz "$1") linear $1 0" && dmsetup mknodes ;;
+	*)	node=$1 ;;
+	esac && if [[ $stack != lvm ]]; then
+		cryptsetup -q luksFormat --key-file key --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "${options[@]}" "$node"
+	fi && if [[ $stack = in_luks ]]; then
+		pv=/dev/mapper/c && open_c "$1" && new_group "$pv"
+	elif [[ $stack != lvm ]]; then
+		open_c "$node"
+	fi
+}
+# live DIRECTORY: what happens to files
+live()
+{
+	local i
+	for ((i = 0; i < 8 + RANDOM % 20; i++)); do
+		case $((RANDOM % 8)) in
+		0 | 1 | 2) head -c $((RANDOM * 60)) noise >"$1/f$((RANDOM % 9))" ;;
+		3)	rm -f "$1/f$((RANDOM % 9))" ;;
+		4)	truncate -s $((RANDOM * 40)) "$1/f$((RANDOM % 9))" ;;
+		5)	fallocate -l $((RANDOM * 50 + 1)) "$1/a$((RANDOM % 3))" ;;
+		6)	dd if=noise of="$1/f$((RANDOM % 9))" bs=4k seek=$((RANDOM % 900)) count=$((RANDOM % 200 + 1)) conv=notrunc ;;
+		7)	mkdir -p "$1/d$((RANDOM % 9))/e" ;;
+		esac 2>/dev/null
+	done
+	return 0
+}
+sums_of()
+{
+	(cd "$1" && find . ! -name lost+found -printf '%p %y %s\n' | sort && find . -type f -exec sha256sum {} + | sort)
+}
+# free_of NODE KIND: "FIRST END", in sectors, of what its own tools call free
+free_of()
+{
+	case $2 in
+	ext*)	dumpe2fs "$1" 2>/dev/null | awk '/^Block size:/ { b = $3 / 512 }
+		    /^  Free blocks: / { sub(/.*: /, ""); n = split($0, r, ", ")
+			for (i = 1; i <= n; i++) { split(r[i], x, "-"); print x[1] * b, ((x[2] == "" ? x[1] : x[2]) + 1) * b } }' ;;
+	xfs)	{ xfs_db -r -c 'sb 0' -c 'p agblocks blocksize' "$1"; xfs_db -r -c 'freesp -d' "$1"; } | awk '
+		    /^agblocks/ { a = $3 } /^blocksize/ { b = $3 / 512 } /from *to/ { exit }
+		    $1 ~ /^[0-9]+$/ { print ($1 * a + $2) * b, ($1 * a + $2 + $3) * b }' ;;
+	esac
+}
+# moved SEGMENTS: sectors, as they are where these lie; of each "FIRST PLACE COUNT"
+moved()
+{
+	awk 'NR == FNR { at[++n] = $1; to[n] = $2; len[n] = $3; next }
+	    { for (i = 1; i <= n; i++) {
+		first = $1 > at[i] ? $1 : at[i]; end = $2 < at[i] + len[i] ? $2 : at[i] + len[i]
+		if (first < end) print first - at[i] + to[i], end - at[i] + to[i] } }' "$1" -
+}
+# crypt_segments: of the container c
+crypt_segments()
+{
+	dmsetup table c | awk '{ print 0, $8, $2 }' >c.segs
+}
+# mapped NAME|"": the segments of a volume, or the extents of none
+mapped()
+{
+	local pe
+	at "$pv" pvs --noheadings --units s --nosuffix -o pe_start "$pv" && read -r pe <lvm.out &&
+	    at "$pv" pvs --noheadings --segments -o pvseg_start,pvseg_size,lv_name,seg_start_pe "$pv" &&
+	    awk -v pe="$pe" -v name="$1" 'NF == 4 && $3 == name { print $4 * 2048, pe + $1 * 2048, $2 * 2048 }
+		NF == 3 && name == "" { print pe + $1 * 2048, pe + ($1 + $2) * 2048 }' lvm.out
+}
+# volume_make NAME: a file system with a history, in sums.NAME; what is free in free.all
+volume_make()
+{
+	local kind size n
+	node_of "$1"
+	n=$(blockdev --getsz "$node")
+	pick ext4 ext4 ext2 ext4 xfs
+	kind=$picked
+	pick "" "" "" $((n / 2 - RANDOM))
+	size=$picked
+	if [[ $kind = xfs ]]; then
+		size=
+		mkfs.xfs --unsupported -q -f "$node" 2>&1 || return
+	else
+		pick 1024 2048 4096
+		[[ $format != *4096 || $stack = lvm ]] || picked=4096
+		mke2fs -q -F -t "$kind" -b "$picked" -O ^resize_inode "$node" ${size:+"${size}k"} || return
+	fi
+	pick clean clean clean clean crashed
+	state=$picked
+	[[ $kind != ext2 ]] || state=clean
+	mkdir -p m && mount "$node" m && undo umount "$PWD/m" && live m || return
+	if [[ $state = crashed ]]; then
+		sync -f m && head -c 300000 noise >m/last && sync m/last && dd if="$node" of=crash bs=1M iflag=direct status=none
+	fi
+	sums_of m >"sums.$1" && umount m || return
+	if [[ -e crash ]]; then
+		dd if=crash of="$node" bs=1M oflag=direct status=none && rm crash
+	fi
+	echo "$1: $kind $state ${size:+in ${size}k of $((n / 2))k}"
+	[[ $state = crashed ]] || free_of "$node" "$kind" >"free.$1"
+	[[ -e free.$1 ]] || : >"free.$1"
+	case $stack in
+	luks | linear) crypt_segments && moved c.segs <"free.$1" ;;
+	lvm)	mapped "$1" >segs && moved segs <"free.$1" ;;
+	in_luks) mapped "$1" >segs && crypt_segments && moved segs <"free.$1" | moved c.segs ;;
+	under_luks) mapped "$1" >segs && if [[ $1 = root ]]; then
+			crypt_segments && moved c.segs <"free.$1" | moved segs
+		else
+			moved segs <"free.$1"
+		fi ;;
+	esac >>free.all
+}
+# left_alone NODE MOST: nothing is wrong there, and what was not written is free, of which
+# at least the half was not, if MOST is 1
+left_alone()
+{
+	landed map was "$1" 2>said | tr , '\n' | awk '{ split($1, x, "-"); print x[1], (x[2] == "" ? x[1] : x[2]) + 1, $2 }' >runs && [[ -s runs ]] || return
+	sort -n free.all | awk '{ if (n && $1 <= e) { if ($2 > e) e = $2 } else { if (n++) print f, e; f = $1; e = $2 } } END { if (n) print f, e }' >free.runs
+	awk 'FILENAME == "free.runs" { f[++n] = $1; e[n] = $2; free += $2 - $1; next }
+	    $3 == "right" { next }
+	    $3 != "untouched" { print "sectors " $0; bad = 1; next }
+	    { while (i <= n && e[i] <= $1) i++
+	      if (i > n || f[i] > $1 || e[i] < $2) { print "not free: " $0; bad = 1 } out += $2 - $1 }
+	    END { print out + 0 " of " free + 0 " free sectors left out"; exit bad || out * 2 < free * most }' most="$2" free.runs runs
+}
+roll()
+{
+	local stack format='' vols=(fs) pv='' node='' from=$E to=$G operands=() name picked n k
+	pick luks luks linear in_luks in_luks under_luks lvm
+	stack=$picked
+	landed fill "$G" && dd if=/dev/zero of="$E" bs=1M count=24 oflag=direct status=none && printf secret >key &&
+	    until_true 5 blockdev --rereadpt "$E" || return
+	if chance 70; then
+		n=$((10240 + RANDOM % 99 * 8)) k=$((170000 + RANDOM % 99 * 8))
+		printf 'label: gpt\nstart=2048,size=8192\nstart=%s,size=%s\n' $n $k | sfdisk -q -w always "$E" &&
+		    until_true 5 blockdev --rereadpt "$E" && until_true 5 test -b "${E}2" || return
+		from=${E}2 to=${G}2
+	fi
+	dd if=/dev/zero of="$from" bs=1M count=20 oflag=direct status=none
+	stack_make "$from" && echo "$stack $format on $from" || return
+	for name in "${vols[@]}"; do
+		volume_make "$name" || return
+	done
+	case $stack in
+	lvm | under_luks) mapped "" >>free.all ;;
+	in_luks) mapped "" >extents && crypt_segments && moved c.segs <extents >>free.all ;;
+	esac
+	sync
+	dd if="$from" of=was bs=1M status=none || return
+	pick only only only meta
+	operands=(used="$picked" bpt=$((1 + RANDOM % 3000)))
+	if [[ $picked = meta ]]; then
+		operands+=(map=map)
+	elif chance 30; then
+		operands+=(verify=1)
+	fi
+	! chance 30 || operands+=(thr=$((1 + RANDOM % 4)))
+	if [[ $from = "$E" ]] || chance 70; then
+		exits 0 "$pardd" if="$E" of="$G" "${operands[@]}"
+	else
+		blockdev --rereadpt "$G"
+		dd if="$E" of="$G" bs=1M count=5 oflag=direct status=none && until_true 5 blockdev --rereadpt "$G" &&
+		    until_true 5 test -b "$to" && exits 0 "$pardd" if="$from" of="$to" "${operands[@]}"
+	fi || return
+	echo "${operands[*]}"
+	cat err
+	stack_close "$from" || return
+	[[ $to = "$G" ]] || { until_true 5 blockdev --rereadpt "$G" && until_true 5 test -b "$to"; } || return
+	if [[ ${operands[0]} = used=meta ]]; then
+		[[ $(landed map was "$to") =~ ^0-[0-9]+' right'$ ]] || fail "$(landed map was "$to")" || return
+	else
+		# what lies behind a file system may be digests of it
+		left_alone "$to" $((1 - $(grep -c 'something is behind it' err))) || return
+	fi
+	stack_open "$to" || return
+	for name in "${vols[@]}"; do
+		node_of "$name"
+		mount "$node" m && sums_of m >got && umount m && same "sums.$name" got || fail "$name is not as it was" || return
+	done
+	stack_close "$to"
+}
+# unstack: whatever a roll has left
+unstack()
+{
+	! grep -q " $PWD/m " /proc/mounts || umount "$PWD/m"
+	dmsetup remove_all -f >removed 2>&1
+	blockdev --flushbufs "$E"
+	blockdev --flushbufs "$G"
+}
+rolled()
+{
+	local i
+	head -c 4M /dev/urandom >noise
+	for ((i = 0; i < $2; i++)); do
+		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
+		rm -f ./*.* was map
+		RANDOM=$(($1 + i * 7))
+		roll >rolled 2>&1 || {  dmsetup table >>rolled; unstack; fail "no. $i of SEED=$1: $(<rolled)"; return; }
+		[[ -z ${SHOW-} ]] || sed "s/^/# $i: /" rolled >&2
+		unstack
+	done
+}
+if type -P lvm xfs_db mkfs.xfs dumpe2fs >/dev/null; then
+	modprobe -a xfs cbc essiv
+	it "loses nothing of stacks that dice have made" rolled "${SEED:-20261128}" "${MANY:-3}"
 fi
