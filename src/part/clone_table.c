@@ -711,10 +711,10 @@ static bool
 boot_cut(const struct making *m, unsigned char *mbr)
 {
 	uint64_t sectors = m->size / m->to->sector, start;
-	unsigned char *e = mbr + M_ENTRY;
+	unsigned char *e = boot_entry(mbr, 0);
 	bool cut = false;
 
-	for (; e < mbr + M_ENTRY + 4 * M_EACH; e += M_EACH) {
+	for (; e < boot_entry(mbr, 4); e += M_EACH) {
 		start = le32dec(e + M_START);
 		if (boot_extended(e) && start < sectors &&
 		    le32dec(e + M_COUNT) > sectors - start) {
