@@ -312,11 +312,11 @@ it "does not mind a file that has the name now" eval \
     'filled a 8M 512 1 && echo short >new && mv new a.img && exits 0 "$pardd" if="$a" of=dst && complete &&
     holds dst 0 0 8M 1'
 
-# exchange: there is another medium in $a, without an error
+# exchange [FILE]: there is another medium in $a, without an error
 exchange()
 {
 	perl -e 'open(L, "<", $ARGV[0]) && open(F, "<", $ARGV[1]) &&
-	    ioctl(L, 0x4c06, fileno(F)) or die' "$a" other.img	# LOOP_CHANGE_FD
+	    ioctl(L, 0x4c06, fileno(F)) or die' "$a" "${1-other.img}"	# LOOP_CHANGE_FD
 }
 another()
 {
@@ -328,6 +328,13 @@ another_medium()
 {
 	another
 	copies_slowly 69 "$@" && says 'the medium was changed during the copy'
+}
+# The same file lies below at the end.
+another_below()
+{
+	"$blocks" make a.img 8M 1 && "$blocks" make other.img 8M 5 && loop a.img --read-only && a=$dev &&
+	    undo detach "$a" "$(realpath other.img)" && midway eval 'exchange && sleep 0.3 && exchange a.img' &&
+	    loop "$a" --read-only && a=$dev && copies_slowly 69 "$@" && says 'or lies on something else'
 }
 another_compared()
 {
@@ -364,6 +371,7 @@ if perl -e 1 2>/dev/null; then
 	it "says that the medium was changed" another_medium
 	it "says so with verify=1" another_medium verify=1
 	it "says so with coe=1" another_medium coe=1
+	it "... of the medium of a loop device below" another_below
 	it "does not believe a map of two media" eval \
 	    'another_medium map=map mapinterval=1 && loop a.img --read-only && a=$dev && copies_slowly 0 map=map &&
 	    complete && same a.img dst'

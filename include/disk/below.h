@@ -30,7 +30,7 @@ enum { BELOW_LOOPS = 8 };
 struct below_place {		/* where the first "end" bytes lie */
 	uint64_t end;
 	bool	 stacked;	/* on something else; else that is all */
-	uint64_t places;	/* a number for them */
+	uint64_t places;	/* a number for them, and for their media */
 	unsigned loops;		/* the first loop devices among them: */
 	int	 offset[BELOW_LOOPS];	/* open attributes of sysfs, */
 	uint64_t offsets;	/* and a number for what they said */

@@ -181,11 +181,23 @@ below_kept(dev_t node, uint64_t end, struct fault *f)
 	return failed;
 }
 
+/* The number of the medium of a whole disk, or 0: see file_medium. */
+static uint64_t
+medium_of(dev_t node)
+{
+	int dir = sysfs_open("block", node);
+	uint64_t number = dir < 0 ? 0 : sysfs_number(dir, "diskseq");
+
+	if (dir >= 0)
+		close(dir);
+	return number;
+}
+
 /* What is only somewhere, and below that, may move while the bytes stay. */
 static uint64_t
 places_sum(struct stack *s)
 {
-	uint64_t sum = NUMBER_SUM;
+	uint64_t sum = NUMBER_SUM, medium;
 	struct stack_place *p;
 
 	for (p = s->at; p < s->at + s->n; p++) {
@@ -195,6 +207,8 @@ places_sum(struct stack *s)
 		sum = number_sum(sum, &p->dev, sizeof(p->dev));
 		sum = number_sum(sum, &p->ino, sizeof(p->ino));
 		sum = number_sum(sum, &p->from, sizeof(p->from));
+		medium = p->ino == 0 ? medium_of(p->dev) : 0;
+		sum = number_sum(sum, &medium, sizeof(medium));
 		if (p->step == STACK_MEMBER)	/* others may grow */
 			sum = number_sum(sum, &p->to, sizeof(p->to));
 	}
@@ -246,7 +260,7 @@ below_locate(dev_t node, uint64_t end, struct below_place *at)
 		if (p->step == STACK_BACKING && at->loops < BELOW_LOOPS)
 			err = watch_loop(s.at[p->above].dev, at);
 	at->offsets = offsets_sum(at);
-	at->places = places_sum(&s);
+	at->places = at->stacked ? places_sum(&s) : 0;
 	stack_end(&s);
 	return err;
 }

@@ -300,6 +300,7 @@ CASE(lies_elsewhere)
 	assert_int_equal(below_elsewhere(SDA, &was), 0);
 	loop = add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
 	has("/sys/block/loop0/loop/offset", "512\n");
+	has("/sys/block/sda/diskseq", "7\n");
 	below_locate(LOOP0, BLOCK, &was);
 	assert_int_equal(below_elsewhere(LOOP0, &was), 0);
 	has("/sys/block/loop0/size", "10\n");	/* shorter, or longer */
@@ -316,6 +317,10 @@ CASE(lies_elsewhere)
 	loop->on = "/dev/sdb";
 	assert_int_equal(below_elsewhere(LOOP0, &was), 1);
 	loop->on = "/dev/sda";
+	has("/sys/block/sda/diskseq", "8\n");
+	assert_int_equal(below_elsewhere(LOOP0, &was), 1);
+	has("/sys/block/sda/diskseq", "7\n");
+	assert_int_equal(below_elsewhere(LOOP0, &was), 0);
 	world.failing = 2;
 	world.err = EMFILE;
 	assert_int_equal(below_elsewhere(LOOP0, &was), -1);
