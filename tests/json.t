@@ -180,6 +180,30 @@ refused_run()
 	    has '.bytes_read == 0 and .unreadable == [] and .source.size == 65536' && [[ ! -e dst ]]
 }
 it "tells of a refusal" refused_run
+# why STATUS VERDICT KIND END ERRNO FORCE OPERANDS...: the reason, as data
+why()
+{
+	tells "$1" "$2" "${@:7}" && has "[.reasons[] | .kind, .status, .end, .errno, .force] == [\"$3\", $1, $4, $5, $6]" &&
+	    has '.reasons[0].message == .message' || fail "$(jq -c .reasons json)"
+}
+why_not()
+{
+	"$blocks" make src 64k && truncate -s 1k small && why 101 refused refused '"src"' null null if=src of=dst skip=1000 &&
+	    why 52 refused fault '"nothing"' 2 null if=nothing of=dst &&
+	    why 52 refused fault '"no/dst"' 2 null if=src of=no/dst &&
+	    why 101 refused refused '"/dev/no"' null null if=src of=/dev/no &&
+	    why 101 refused refused '"src"' null '"overlap"' if=src of=src seek=1 && cp src dst &&
+	    why 1 usage usage null null null if=src of=dst frob=1 && same src dst
+}
+it "... with its reason" why_not
+why_in_use()
+{
+	"$blocks" make src 64k && truncate -s 9M disk && mke2fs -q disk && loop disk && mkdir mnt && undo umount mnt &&
+	    mount "$dev" mnt && why 101 refused refused "\"$dev\"" null '"mounted"' if=src of="$dev" &&
+	    "$pardd" if=src of=/dev/null of="$dev" json=json status=none 2>err
+	has "[.reasons[] | .end, .force] == [\"$dev\", \"mounted\"] and (has(\"targets\") | not)"
+}
+given 'can_loop' "no loop devices" it "... and what may be forced" why_in_use
 missing()
 {
 	tells 52 refused if=nothing of=dst && has '.source.name == "nothing" and .source.kind == null' &&

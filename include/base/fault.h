@@ -25,9 +25,13 @@ enum told {			/* by these the same fault is known again */
 struct fault {
 	int	status;		/* exit status; 0: nothing wrong */
 	enum told by;		/* who has found it */
+	unsigned char err;	/* the errno value, or 0 */
 	unsigned short named;	/* bytes of "NAME: " at its beginning, if NAME
 				 * is the target that was dropped */
-	char	text[1016];	/* one sentence, without the program's name */
+	unsigned force;		/* the words of force= that override it, or 0 */
+	const char *end;	/* the name of the end that it concerns, or
+				 * NULL: none, both, or not known here */
+	char	text[1000];	/* one sentence, without the program's name */
 };
 
 /*

@@ -244,6 +244,17 @@ bool opts_no_file(const char *word);
 const char *opts_word(const char *operand, unsigned bit);
 
 /*
+ * Refuse what these words of force= would allow, which the sentence then ends
+ * with.  Always returns -1.
+ */
+int opts_refuse(struct fault *f, unsigned force, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The words for several bits, as "mounted,swap".  Returns text. */
+const char *opts_words(const char *operand, unsigned bits, char *text,
+    size_t room);
+
+/*
  * Print the help, or a completion script.  The subject is a group of operands,
  * one of them, "status", "examples", "options", "all", or NULL: the first
  * screen; of any other word the rows of all in which it stands.  Both return -1

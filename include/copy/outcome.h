@@ -87,6 +87,8 @@ struct tally {			/* of a run so far; bytes unless it says */
  * the first kind that a run has makes its status, see verdict_judge.
  */
 enum why {
+	WHY_REFUSED,		/* it did not begin, */
+	WHY_USAGE,		/* or was no command at all */
 	WHY_LEFT,		/* requests have not returned */
 	WHY_SIGNAL,
 	WHY_FAULT,		/* a call failed that nothing goes on without */

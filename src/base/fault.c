@@ -62,7 +62,11 @@ fault_begin(struct fault *f, int status)
 {
 	f->status = status;
 	f->by = TOLD_ONCE;
+	f->err = status > STATUS_ERRNO && status_errno(status - STATUS_ERRNO) ==
+	    status ? (unsigned char)(status - STATUS_ERRNO) : 0;
 	f->named = 0;
+	f->force = 0;
+	f->end = NULL;
 }
 
 int
@@ -84,6 +88,7 @@ fault_errno(struct fault *f, int err, const char *fmt, ...)
 	va_list ap;
 
 	fault_begin(f, status_errno(err));
+	f->err = (unsigned char)err;
 	snprintf(reason, sizeof(reason), ": %s", errno_words(err));
 	va_start(ap, fmt);
 	fault_compose(f, reason, fmt, ap);

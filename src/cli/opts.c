@@ -446,6 +446,34 @@ opts_word(const char *operand, unsigned bit)
 	return NULL;
 }
 
+const char *
+opts_words(const char *operand, unsigned bits, char *text, size_t room)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (; bits != 0; bits &= bits - 1)
+		n += (size_t)snprintf(text + n, room - n, "%s%s",
+		    n > 0 ? "," : "", opts_word(operand, bits & -bits));
+	return text;
+}
+
+int
+opts_refuse(struct fault *f, unsigned force, const char *fmt, ...)
+{
+	char text[sizeof(f->text)], over[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fault_set(f, STATUS_REFUSED, "%s (force=%s %s anyway)", text,
+	    opts_words("force", force, over, sizeof(over)),
+	    force == FORCE_ROOM ? "begins" : "writes");
+	f->force = force;
+	return -1;
+}
+
 enum { MENDS = 2 };		/* default of retries= with verify= */
 
 #define AT(field)	offsetof(struct opts, field)

@@ -289,7 +289,9 @@ words_of_reason(struct words *w, const struct reason *r)
 		words_add(w, "all was copied, but not recorded: %s",
 		    r->fault->text);
 		break;
-	case WHY_LEFT:		/* these have words of their own */
+	case WHY_REFUSED:	/* these have words of their own */
+	case WHY_USAGE:
+	case WHY_LEFT:
 	case WHY_SIGNAL:
 	case WHY_KINDS:
 		break;

@@ -389,9 +389,8 @@ file_lock(const struct endpoint *ep, int fd, uint64_t from, uint64_t to,
 	if (file_lock_range(fd, &range) &&
 	    (ep->layer < 0 || file_lock_range(ep->layer, &range)))
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s: another copy is "
-	    "being made to the same bytes of it; end that first (force=held "
-	    "writes anyway)", ep->name);
+	return opts_refuse(f, FORCE_HELD, "%s: another copy is being made to "
+	    "the same bytes of it; end that first", ep->name);
 }
 
 /* A lock on a shared descriptor would outlive this process. */

@@ -791,15 +791,14 @@ rbd_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	unsigned force = ep->spec.force;
 
 	if (rbd->image.user[0] != '\0' && (force & FORCE_HELD) == 0)
-		return fault_set(f, STATUS_REFUSED, "%s is in use: it is open "
-		    "for writing by %s (force=held writes anyway)",
-		    ep->name, rbd->image.user);
+		return opts_refuse(f, FORCE_HELD, "%s is in use: it is open "
+		    "for writing by %s", ep->name, rbd->image.user);
 	if (src->be == ep->be && (force & FORCE_OVERLAP) == 0 &&
 	    same_image(&rbd->image, &other->image) && from < src_from +
 	    (to - from) && src_from < to)
-		return fault_set(f, STATUS_REFUSED, "the range to be written "
-		    "on %s overlaps the one to be read from %s (force=overlap "
-		    "writes anyway)", ep->name, src->name);
+		return opts_refuse(f, FORCE_OVERLAP, "the range to be written "
+		    "on %s overlaps the one to be read from %s", ep->name,
+		    src->name);
 	return 0;
 }
 

@@ -619,12 +619,13 @@ endpoint_find(struct endpoint *ep, bool look, struct fault *f)
 static int
 endpoint_open_found(struct endpoint *ep, bool look, struct fault *f)
 {
-	if (endpoint_find(ep, look, f) != 0)
-		return -1;
-	ep->kind = endpoint_kind_found(ep);
-	if (layer_open(ep, look, f) == 0)
-		return 0;
-	endpoint_close(ep);
+	if (endpoint_find(ep, look, f) == 0) {
+		ep->kind = endpoint_kind_found(ep);
+		if (layer_open(ep, look, f) == 0)
+			return 0;
+		endpoint_close(ep);
+	}
+	f->end = ep->name;
 	return -1;
 }
 
@@ -643,6 +644,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 	    (o->decode & ~(unsigned)DECODE_NONE) == 0 ||
 	    decoded_open(ep, o, look, f) == 0)
 		return 0;
+	f->end = ep->name;
 	endpoint_close(ep);
 	return -1;
 }

@@ -61,42 +61,20 @@ claim_in_use(struct fault *f, const char *name, const char *node,
 {
 	switch (use->kind) {
 	case USE_MOUNTED:
-		return fault_set(f, STATUS_REFUSED, "%s: %s is mounted on %s; "
-		    "umount it first (force=mounted writes anyway)", name,
-		    node, use->by);
+		return opts_refuse(f, FORCE_MOUNTED, "%s: %s is mounted on "
+		    "%s; umount it first", name, node, use->by);
 	case USE_SWAP:
-		return fault_set(f, STATUS_REFUSED, "%s: %s is swap space in "
-		    "use; swapoff it first (force=swap writes anyway)",
-		    name, node);
+		return opts_refuse(f, FORCE_SWAP, "%s: %s is swap space in "
+		    "use; swapoff it first", name, node);
 	case USE_LOOPED:
-		return fault_set(f, STATUS_REFUSED, "%s: the loop device %s "
-		    "lies on %s; losetup -d it first (force=looped writes "
-		    "anyway)", name, use->by, node);
+		return opts_refuse(f, FORCE_LOOPED, "%s: the loop device %s "
+		    "lies on %s; losetup -d it first", name, use->by, node);
 	case USE_HELD:
 	case USE_NONE:
 		break;
 	}
-	return fault_set(f, STATUS_REFUSED, "%s: %s is held by %s; end that "
-	    "first (force=held writes anyway)", name, node, use->by);
-}
-
-/* Kinds of use in the words of force=: "mounted,swap". */
-static const char *
-usage_words(unsigned kinds, char *text, size_t room)
-{
-	static const struct { unsigned kind, force; } all[] = {
-		{ USE_MOUNTED, FORCE_MOUNTED }, { USE_SWAP, FORCE_SWAP },
-		{ USE_HELD, FORCE_HELD }, { USE_LOOPED, FORCE_LOOPED },
-	};
-	size_t i, n = 0;
-
-	text[0] = '\0';
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if ((kinds & all[i].kind) != 0)
-			n += (size_t)snprintf(text + n, room - n, "%s%s",
-			    n > 0 ? "," : "", opts_word("force",
-			    all[i].force));
-	return text;
+	return opts_refuse(f, FORCE_HELD, "%s: %s is held by %s; end that "
+	    "first", name, node, use->by);
 }
 
 /* The same because it could not be looked up who uses it. */
@@ -104,13 +82,14 @@ static int
 claim_not_known(struct fault *f, const char *name, const char *node,
     const struct usage *use)
 {
-	char text[64];
+	unsigned kinds = use->unknown;
 
-	return fault_set(f, STATUS_REFUSED,
-	    "%s: who uses %s is not known, because %s cannot be read: %s "
-	    "(force=%s writes anyway)",
-	    name, node, use->unread, errno_words(use->err),
-	    usage_words(use->unknown, text, sizeof(text)));
+	return opts_refuse(f, ((kinds & USE_MOUNTED) != 0 ? FORCE_MOUNTED :
+	    0) | ((kinds & USE_SWAP) != 0 ? FORCE_SWAP : 0) |
+	    ((kinds & USE_HELD) != 0 ? FORCE_HELD : 0) |
+	    ((kinds & USE_LOOPED) != 0 ? FORCE_LOOPED : 0),
+	    "%s: who uses %s is not known, because %s cannot be read: %s",
+	    name, node, use->unread, errno_words(use->err));
 }
 
 /* Refuse if the node is in use, or may be, in a way that is not allowed. */
@@ -184,12 +163,10 @@ claim_lock_node(const struct claims *c, int fd, const char *name,
 		nanosleep(&tick, NULL);
 	}
 	if (err == EWOULDBLOCK)
-		return fault_set(f, STATUS_REFUSED, "%s: %s is locked (flock) "
-		    "by another program; end that first (force=held writes "
-		    "anyway)", c->name, name);
-	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
-	    "%s (force=held writes anyway)", c->name, name,
-	    errno_words(err));
+		return opts_refuse(f, FORCE_HELD, "%s: %s is locked (flock) "
+		    "by another program; end that first", c->name, name);
+	return opts_refuse(f, FORCE_HELD, "%s: %s cannot be locked (flock): "
+	    "%s", c->name, name, errno_words(err));
 }
 
 /* The same for locked ranges of a file or node: see usage_of_locks. */
@@ -254,14 +231,14 @@ claim_node(struct claims *c, dev_t node, const char *kernel_name,
 	if ((c->plan->opts->force & FORCE_HELD) != 0)
 		return 0;
 	if (errno != EBUSY)
-		return fault_set(f, STATUS_REFUSED, "%s: %s cannot be claimed "
-		    "with O_EXCL: %s (force=held writes anyway)", c->name,
-		    kernel_name, errno_words(errno));
+		return opts_refuse(f, FORCE_HELD, "%s: %s cannot be claimed "
+		    "with O_EXCL: %s", c->name, kernel_name,
+		    errno_words(errno));
 	if (usage_of_node(node, USE_LOOPED, &use))
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
-	    "program, or mounted elsewhere); end that first (force=held "
-	    "writes anyway)", c->name, kernel_name);
+	return opts_refuse(f, FORCE_HELD, "%s: %s is in use (by another "
+	    "program, or mounted elsewhere); end that first", c->name,
+	    kernel_name);
 }
 
 /*
@@ -312,9 +289,8 @@ claim_lock(struct claims *c, dev_t node, const char *name, struct fault *f)
 	/* in a container a partition may exist without its disk */
 	if (errno == ENOENT || (c->plan->opts->force & FORCE_HELD) != 0)
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
-	    "%s (force=held writes anyway)", c->plan->dst->name, name,
-	    errno_words(errno));
+	return opts_refuse(f, FORCE_HELD, "%s: %s cannot be locked (flock): "
+	    "%s", c->plan->dst->name, name, errno_words(errno));
 }
 
 /* The kinds of use that force= allows. */
@@ -600,9 +576,8 @@ check_writable(struct claims *c, const struct disk *path, struct fault *f)
 		return 0;
 	if (!protected)
 		return err == 0 ? 0 : claim_unknown(c, path, err, f);
-	return fault_set(f, STATUS_REFUSED, "%s: %s is read-only; blockdev "
-	    "--setrw /dev/%s first (force=held writes anyway)", c->name,
-	    path->name, path->name);
+	return opts_refuse(f, FORCE_HELD, "%s: %s is read-only; blockdev "
+	    "--setrw /dev/%s first", c->name, path->name, path->name);
 }
 
 /*

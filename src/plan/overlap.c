@@ -102,9 +102,9 @@ maybe_same(const struct plan *p, const struct stack *a, struct fault *f)
 {
 	if (p->dst->is.device ? a->err == 0 : sysfs_unasked(a->err) == 0)
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "whether %s overlaps what is read "
-	    "from %s is not known, because what %s%u:%u lies on cannot be "
-	    "read: %s (force=overlap writes anyway)",
+	return opts_refuse(f, FORCE_OVERLAP, "whether %s overlaps what is "
+	    "read from %s is not known, because what %s%u:%u lies on cannot "
+	    "be read: %s",
 	    p->dst->name, p->src->name, major(a->dev) != 0 ? "/sys/dev/block/" :
 	    "the file system ", major(a->dev), minor(a->dev),
 	    errno_words(a->err));
@@ -141,10 +141,10 @@ export_overlaps(const struct plan *p)
 static int
 overlaps_known(const struct plan *p, struct fault *f)
 {
-	return fault_set(f, STATUS_REFUSED, "%sthe range to be written on %s "
-	    "overlaps the one to be read from %s (force=overlap writes "
-	    "anyway)", strcmp(p->src->name, p->dst->name) == 0 ? "source and "
-	    "target are the same: " : "", p->dst->name, p->src->name);
+	return opts_refuse(f, FORCE_OVERLAP, "%sthe range to be written on "
+	    "%s overlaps the one to be read from %s", strcmp(p->src->name,
+	    p->dst->name) == 0 ? "source and target are the same: " : "",
+	    p->dst->name, p->src->name);
 }
 
 /* Find where a source is read: of one that is unpacked, anywhere. */
@@ -208,12 +208,11 @@ overlap_served(const struct endpoint *server, const struct endpoint *ep,
 	if (has == 0)
 		return 0;
 	if (has < 0)
-		return fault_set(f, STATUS_REFUSED, "%s: what %s serves cannot "
-		    "be looked up: %s (force=overlap writes anyway)", ep->name,
-		    server->name, errno_words(errno));
-	return fault_set(f, STATUS_REFUSED, "%s may be what %s serves: process "
-	    "%d has it open (force=overlap writes anyway)", ep->name,
-	    server->name, (int)pid);
+		return opts_refuse(f, FORCE_OVERLAP, "%s: what %s serves "
+		    "cannot be looked up: %s", ep->name, server->name,
+		    errno_words(errno));
+	return opts_refuse(f, FORCE_OVERLAP, "%s may be what %s serves: "
+	    "process %d has it open", ep->name, server->name, (int)pid);
 }
 
 /* The same for the places where a target is written. */

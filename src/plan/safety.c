@@ -142,8 +142,7 @@ fs_too_small(const struct plan *p, struct fault *f)
 	if (fit.is <= FITS_PERHAPS || (p->opts->force & FORCE_ROOM) != 0)
 		return 0;
 	fit_tell(p, &fit, text, sizeof(text));
-	return fault_set(f, STATUS_REFUSED, "%s; count= limits the copy "
-	    "(force=room begins anyway)", text);
+	return opts_refuse(f, FORCE_ROOM, "%s; count= limits the copy", text);
 }
 
 /* A drive without a medium, or a loop device without a file. */
@@ -517,50 +516,54 @@ no_rest(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-static int (*const readings[])(const struct plan *, struct fault *) = {
-	wrong_disk,
-	empty_device,
-	past_end,
-	other_past_end,
-	bs_misfit,
-};
-
-static int (*const objections[])(const struct plan *, struct fault *) = {
-	bare_terminal,
-	new_device,
-	bare_device,
-	wrong_disk,
-	no_places,
-	no_flush,
-	no_seek,
-	no_cut,
-	empty_device,
-	past_end,
-	bs_misfit,
-	target_misfit,
-	too_small,
-	out_of_order,
-	fs_too_small,
-	stream_append,
-	own_messages,
-	overlap_source,
-	not_shareable,
-	not_readable_back,
-	not_awaitable,
-	not_measurable,
-	no_rest,
+/* Each with the end that it is about. */
+static const struct objection {
+	int (*test)(const struct plan *, struct fault *);
+	enum { OF_SOURCE, OF_TARGET, OF_ANY } about;
+} readings[] = {
+	{ wrong_disk, OF_ANY },
+	{ empty_device, OF_ANY },
+	{ past_end, OF_SOURCE },
+	{ other_past_end, OF_TARGET },
+	{ bs_misfit, OF_SOURCE },
+}, objections[] = {
+	{ bare_terminal, OF_TARGET },
+	{ new_device, OF_TARGET },
+	{ bare_device, OF_TARGET },
+	{ wrong_disk, OF_ANY },
+	{ no_places, OF_ANY },
+	{ no_flush, OF_TARGET },
+	{ no_seek, OF_TARGET },
+	{ no_cut, OF_TARGET },
+	{ empty_device, OF_ANY },
+	{ past_end, OF_SOURCE },
+	{ bs_misfit, OF_SOURCE },
+	{ target_misfit, OF_TARGET },
+	{ too_small, OF_TARGET },
+	{ out_of_order, OF_TARGET },
+	{ fs_too_small, OF_TARGET },
+	{ stream_append, OF_TARGET },
+	{ own_messages, OF_TARGET },
+	{ overlap_source, OF_TARGET },
+	{ not_shareable, OF_ANY },
+	{ not_readable_back, OF_TARGET },
+	{ not_awaitable, OF_SOURCE },
+	{ not_measurable, OF_SOURCE },
+	{ no_rest, OF_ANY },
 };
 
 int
 safety_check(const struct plan *p, struct fault *f)
 {
-	size_t i;
+	bool reads = p->work == WORK_COMPARE;
+	const struct objection *o = reads ? readings : objections;
+	size_t n = reads ? COUNT(readings) : COUNT(objections);
 
-	for (i = 0; p->work == WORK_COMPARE && i < COUNT(readings); i++)
-		if (readings[i](p, f) != 0)
+	for (; n > 0; n--, o++)
+		if (o->test(p, f) != 0) {
+			f->end = o->about == OF_ANY ? NULL :
+			    o->about == OF_SOURCE ? p->src->name : p->dst->name;
 			return -1;
-	for (i = 0; p->work != WORK_COMPARE && i < COUNT(objections); i++)
-		if (objections[i](p, f) != 0)
-			return -1;
+		}
 	return 0;
 }

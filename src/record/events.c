@@ -503,7 +503,7 @@ struct ending {
 	int64_t		 packed;	/* bytes that encode= has made, or -1 */
 	const struct hash *hash;
 	unsigned	 confined;	/* enum confined */
-	const struct verdict *why;	/* whose status it is; NULL: refused */
+	const struct verdict *why;	/* whose status it is */
 };
 
 static const char *
@@ -572,6 +572,7 @@ static json_t *
 result_reasons(const struct verdict *v)
 {
 	static const char *const kinds[] = {
+		[WHY_REFUSED] = "refused", [WHY_USAGE] = "usage",
 		[WHY_LEFT] = "left", [WHY_SIGNAL] = "signal",
 		[WHY_FAULT] = "fault", [WHY_SHORT] = "short",
 		[WHY_EMPTY] = "empty", [WHY_FLUSH] = "not_flushed",
@@ -583,15 +584,23 @@ result_reasons(const struct verdict *v)
 		[WHY_UNRECORDED] = "not_recorded" };
 	json_t *list = json_array();
 	const struct reason *r;
+	char force[64];
 
-	for (r = v->why; r < v->why + v->n; r++)
+	for (r = v->why; r < v->why + v->n; r++) {
+		const struct fault *f = r->fault;
+
+		opts_words("force", f != NULL ? f->force : 0, force,
+		    sizeof(force));
 		list = value_append(list, json_pack("{s:s, s:i, s:o, s:o, s:o, "
-		    "s:o}", "kind", kinds[r->kind], "status", r->status,
-		    "end", value_text(r->end == NULL ? NULL : r->end->name),
+		    "s:o, s:o, s:o}", "kind", kinds[r->kind],
+		    "status", r->status, "end", value_text(r->end != NULL ?
+		    r->end->name : f != NULL ? f->end : NULL),
 		    "bytes", value_amount(r->bytes),
-		    "ranges", value_amount(r->ranges),
-		    "message", value_text(r->fault == NULL ? NULL :
-		    r->fault->text)));
+		    "ranges", value_amount(r->ranges), "errno",
+		    value_amount(f != NULL && f->err > 0 ? f->err : -1),
+		    "force", value_known(force), "message",
+		    value_text(f != NULL ? f->text : NULL)));
+	}
 	return list;
 }
 
@@ -616,8 +625,7 @@ result_ending(const struct events *ev, const char *event,
 	    "message", value_text(e->message),
 	    "signal", value_amount(e->signal > 0 ? e->signal : -1));
 
-	o = value_set(o, "reasons", e->why != NULL ? result_reasons(e->why) :
-	    json_array());
+	o = value_set(o, "reasons", result_reasons(e->why));
 	o = value_set(o, "view", result_view(ev->opts, &e->tally.view));
 	o = value_merge(o, event_counts(&e->tally));
 	return value_merge(o,
@@ -825,9 +833,13 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 void
 events_refused(struct events *ev, const struct fault *why)
 {
+	const struct verdict v = { .n = 1, .why = { { .status = why->status,
+		.kind = why->status == STATUS_USAGE ? WHY_USAGE :
+		    why->status == STATUS_REFUSED ? WHY_REFUSED : WHY_FAULT,
+		.bytes = -1, .ranges = -1, .fault = why } } };
 	const struct ending e = { .status = why->status, .packed = -1,
 		.verdict = result_verdict(why->status, false), .message =
-		    why->text };
+		    why->text, .why = &v };
 
 	json_decref(ev->targets);	/* nothing was done to them */
 	ev->targets = NULL;

@@ -87,8 +87,10 @@ decision_claim(struct decision *d, struct fault *f)
 
 	for (; (one = plan_each(&d->plan, d->claimed)) != NULL; d->claimed++) {
 		if (claims_take(&d->target[d->claimed].claims, others, one,
-		    f) != 0)
+		    f) != 0) {
+			f->end = one->dst->name;
 			return -1;
+		}
 		others = &d->target[d->claimed].claims;
 	}
 	return 0;

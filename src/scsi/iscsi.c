@@ -158,9 +158,9 @@ iscsi_check_target(const struct endpoint *ep, const struct sg *sg,
 	n = ep->spec.held ? 0 : scsi_registered(&sg->path);
 	if (n == 0)
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s is in use: %u initiator%s "
-	    "registered for reservations; end that first (force=held writes "
-	    "anyway)", ep->name, n, n == 1 ? " is" : "s are");
+	return opts_refuse(f, FORCE_HELD, "%s is in use: %u initiator%s "
+	    "registered for reservations; end that first", ep->name, n,
+	    n == 1 ? " is" : "s are");
 }
 
 static int

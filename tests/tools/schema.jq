@@ -52,13 +52,14 @@ def hash: holds({
 	expected: (.expected | maybe(text and test("^[0-9a-fA-F]+$"))),
 	packed: (.packed | maybe(text and test("^[0-9a-f]+$")))});
 # In order of precedence: the status is that of the first that there is.
-def kinds: ["left", "signal", "fault", "short", "empty", "not_flushed",
+def kinds: ["refused", "usage", "left", "signal", "fault", "short", "empty", "not_flushed",
 	"not_swept", "not_tried", "map_not_saved", "not_verified", "differs",
 	"longer", "unreadable", "checksum", "digest", "not_recorded"];
 def reason: holds({kind: (.kind | word(kinds)),
 	status: (.status | count and . > 0 and . < 256),
 	end: (.end | maybe(text)), bytes: (.bytes | maybe(count)),
-	ranges: (.ranges | maybe(count)), message: (.message | maybe(text))});
+	ranges: (.ranges | maybe(count)), errno: (.errno | maybe(count)),
+	force: (.force | maybe(text)), message: (.message | maybe(text))});
 def judged: . as $r | kinds | map(. as $k | $r[] | select(.kind == $k)) |
 	first | .status // 0;
 def ending: moved + {status: (.status | count and . < 256),
@@ -219,8 +220,7 @@ else
 	want(($r.status | verdict_of) as $v | if $v != null then
 	    $r.verdict == $v else $r.verdict | word(["stopped", "refused"])
 	    end; "verdict") |
-	want($r.verdict | word(["refused", "usage"]) or
-	    ($r.reasons | judged) == $r.status; "reasons") |
+	want(($r.reasons | judged) == $r.status; "reasons") |
 	want($r.targets // [] | all((.reasons | judged) == .status);
 	    "reasons of a target") |
 	want(($r.signal == null) or $r.status == $r.signal + 128; "signal")

@@ -400,6 +400,7 @@ CASE(leaves_who_does_not_answer)
 
 /* As the manual has it in EXIT STATUS; within a line, in this order. */
 static const enum why precedence[] = {
+	WHY_REFUSED, WHY_USAGE,			/* 101, 1 */
 	WHY_LEFT, WHY_SIGNAL, WHY_FAULT,	/* what stopped it */
 	WHY_SHORT, WHY_EMPTY,			/* 102 */
 	WHY_FLUSH,				/* 103 */
