@@ -274,6 +274,7 @@ pardd -l
 pardd --list --json
 pardd --completion=fish
 pardd --help
+pardd --help wipe
 EOT
 apart()
 {

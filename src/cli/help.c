@@ -67,9 +67,9 @@ static const char most_used[] =
     "  pardd if=/dev/sda of=/dev/sdb -d            what would a clone do?\n"
     "  pardd if=/dev/sda of=/dev/sdb               clone; everything on sdb is "
     "lost\n"
-    "  pardd if=/dev/sda of=sda.img                make an image\n"
-    "  pardd if=debian.iso of=/dev/sdb verify=1    write an image, and check "
-    "it\n"
+    "  pardd if=/dev/sda of=sda.img                make an image, a backup\n"
+    "  pardd if=debian.iso of=/dev/sdb verify=1    write an image to a USB "
+    "stick\n"
     "  pardd if=/dev/sda of=sda.img map=sda.map    rescue a failing disk\n";
 static const char less_used[] =
     "  pardd if=sda.img of=/dev/sda                restore a disk\n"
@@ -78,18 +78,17 @@ static const char less_used[] =
     "partition\n"
     "  pardd if=sda.img.xz decode=auto of=/dev/sdb verify=1  flash a packed "
     "image\n"
-    "  pardd if=/dev/sda of=/dev/sdb used=only     only what is used, in LVM, "
-    "too\n"
-    "  pardd if=/dev/sda of=/dev/sdb map=clone.map  again: it resumes\n"
+    "  pardd if=/dev/sda of=/dev/sdb used=only     only what is used; LVM, "
+    "LUKS, RAID\n"
+    "  pardd if=/dev/sda of=/dev/sdb map=clone.map  resumes, also after a "
+    "power cut\n"
     "  pardd if=/dev/sda of=/dev/sdb oflag=sparing  write only what has "
     "changed\n"
     "  pardd if=/dev/sda of=/dev/sdb compare=1     do they differ?\n"
     "  pardd if=/dev/zero of=/dev/sdb verify=1     wipe, erase a disk\n"
-    "  pardd if=/dev/sda | ssh root@host pardd of=/dev/sdb  to another "
-    "machine\n"
-    "  pardd if=/dev/sda of=nbd://127.0.0.1 verify=1  to an NBD export\n"
-    "  echo rate=20M | socat - UNIX-CONNECT:path   slow down one with "
-    "control=path\n";
+    "  pardd if=/dev/sda | ssh root@host pardd of=/dev/sdb  remote "
+    "machine, network\n"
+    "  pardd if=/dev/sda of=nbd://127.0.0.1 verify=1  to an NBD export\n";
 
 /* One that lists more words than this has a screen of its own. */
 enum { WORDS_SHOWN = 8 };
@@ -242,7 +241,8 @@ search_help(FILE *out, const char *what, struct fault *f)
 	}
 	free(text);
 	return found ? 0 : fault_set(f, STATUS_USAGE, "--help %s: there is no "
-	    "such subject, and it stands nowhere in --help all", what);
+	    "such subject, and it stands nowhere in --help all; see man pardd",
+	    what);
 }
 
 int
