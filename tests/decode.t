@@ -443,18 +443,35 @@ loses()
 	    int((first - 1) / 102400) == int((last - 1) / 102400)) }' <(cmp -l image dst) && says '200 unreadable blocks in 1 range' &&
 	    [[ $(stat -c %s dst) = 1000300 ]]
 }
+# packed_at FORMAT: a byte in the midst of each block of "x"
+packed_at()
+{
+	if [[ $1 = xz ]]; then
+		xz --robot --list -vv x | awk '$1 == "block" { print $5 + int($7 / 2) }'
+	else
+		stat -c %s b.*."${1/zstd/zst}" | awk '{ print at + int($1 / 2); at += $1 }'
+	fi
+}
+# What is finished is not unpacked again: it could not be.
 killed()
 {
-	local i pid
-	blocked "$1" && for ((i = 0; i < $(heavy 10); i++)); do
-		rm -f dst m
+	local i b pid off len is at again=0
+	blocked "$1" && cp x whole && mapfile -t at < <(packed_at "$1") && ((${#at[@]} == 10)) &&
+	    for ((i = 0; i < $(heavy 10); i++)); do
+		rm -f dst m && cp whole x
 		"$pardd" if=x of=dst decode=auto map=m mapinterval=1 rate=400K 2>err &
 		pid=$!
-		sleep $((RANDOM % 2)).$((RANDOM % 10))
+		sleep $((2 - i % 3)).$((RANDOM % 10))
 		kill -9 $pid
 		wait $pid
+		[[ ! -e m ]] || while read -r off len is; do
+			for ((b = (off + 102399) / 102400; b < (off + len) / 102400; b++)); do
+				[[ $is != + || $b = 0 ]] || { spoilt "${at[b]}" && ((++again)); }
+			done
+		done < <(grep '^0x.* 0x' m)
 		exits 0 "$pardd" if=x of=dst decode=auto map=m && complete && same image dst || return
 	done
+	[[ $VARIANT != plain ]] || ((again > 0)) || fail "nothing was finished"
 }
 # So does a bad sector; without the first one nothing is known.
 bad_first()
@@ -476,6 +493,7 @@ for format in xz zstd lz4; do
 	it "... goes on with what is missing" goes_on $format
 	it "... loses a damaged block, and no other" loses $format
 	it "... and one with a bad sector" bad_first $format
+	it "... and goes on after kill -9, without what is finished" killed $format
 done
 # A stream ends at a bad sector; what is before that is in place.
 ends_at()
@@ -485,7 +503,6 @@ ends_at()
 	    says 'its own byte 614400: ' && n=$(stat -c %s dst) && ((n > 1 << 19)) && cmp -n "$n" image dst
 }
 it "unpacks a stream up to a bad sector" ends_at
-it "goes on after kill -9" killed xz
 it "reads again what could not be read" retried 2 coe=1
 server_dies()
 {
