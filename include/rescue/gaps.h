@@ -63,7 +63,8 @@ struct gaps {			/* g: lock */
 				 * phase, in the direction of the rescue */
 	bool		 backwards, bad;
 	unsigned	 words;	/* rescue= */
-	double		 seek;	/* g: what a seek costs, in errors */
+	double		 seek, step;	/* g: what a seek, and a short read,
+					 * cost, in errors */
 	struct gap	*heap;	/* g: the highest hope first */
 	size_t		 n, room;	/* g */
 	int		 err;	/* g: ENOMEM: it is not all there */
@@ -123,8 +124,8 @@ struct gaps_fill {
 };
 int gaps_fill(struct gaps *, const struct gaps_fill *);
 
-/* An error takes so many seconds; seeks: and a seek a part of that. */
-void gaps_error(struct gaps *, double seconds);
+/* An error takes so many seconds. */
+void gaps_error(struct gaps *, double seconds, bool rotates);
 
 /* Bytes to read at a time, by what was met so far. */
 uint64_t gaps_piece(struct gaps *);

@@ -31,8 +31,8 @@
  * ones fail there), the next ones are at once.
  *
  * A skipped gap with one good end ends in what is bad, so it promises no more
- * than is left of it; a short one is read by the block, for a longer read would
- * only fail once more.
+ * than is left of it; it is read by the block where that takes less time than
+ * the error that a longer read would meet.
  *
  * At last little is left, or hoped for, and "rest" begins: all ends next to
  * good data are read, by the block, to the first bad one; then a block in the
@@ -66,12 +66,14 @@ enum {
 	DRY = 16,		/* and probes that failed in a row, */
 	FEW = 100,		/* or 1/FEW of what was read, */
 	FEW_DRY = 4,		/* and so many probes */
-	SHORT = 256,		/* blocks that are read one by one */
 };
 
 static const double least_jump = .7;	/* pieces */
 static const double outdated = .5;	/* a hope that has become less */
-static const double seek = .008;	/* seconds, where a disk rotates */
+static const double seek = .008;	/* seconds, where a disk rotates, */
+static const double short_read = .0002;	/* and of any; what these may take */
+static const double worth = .5;	/* to save an error, which counts as if it */
+static const double least_error = .1;	/* took so many seconds at least */
 
 /* --- from the map --------------------------------------------------------- */
 
@@ -264,7 +266,8 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 	struct run next;
 	double block = (double)len * g->seek;
 	bool brief = gap->kind == GAP_SKIPPED && gap->front != gap->back &&
-	    len / SHORT <= g->unit;
+	    (double)(len / g->unit) * (g->step + (gap->front ? 0 : g->seek)) <
+	    worth;
 
 	*p = (struct gap_piece){ .gap = *gap, .off = gap->off, .busy = true };
 	if (gap->kind == GAP_FAILED) {
@@ -285,7 +288,7 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 		    gap->end - p->off);
 	} else {
 		n = g->errors > 0 ? MIN(n, MAX(near, g->unit)) : n;
-		if (brief && (gap->front || g->seek == 0))
+		if (brief)
 			n = g->unit;
 		if (gap_sharable(gap) && forecast_next(&g->forecast, &next) &&
 		    next.off > gap->off)
@@ -509,10 +512,11 @@ gaps_fill(struct gaps *g, const struct gaps_fill *what)
 }
 
 void
-gaps_error(struct gaps *g, double seconds)
+gaps_error(struct gaps *g, double seconds, bool rotates)
 {
 	pthread_mutex_lock(&g->lock);
-	g->seek = seconds > seek ? seek / seconds : 1;
+	g->step = short_read / MAX(seconds, least_error);
+	g->seek = rotates ? seek / MAX(seconds, seek) : 0;
 	pthread_mutex_unlock(&g->lock);
 }
 

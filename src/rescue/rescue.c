@@ -416,8 +416,7 @@ piece_read_all(struct worker *w, struct hold *h, struct io *io)
 	r->begun = true;
 	if (errno_is_medium(io->err)) {
 		r->longest = MAX(seconds, r->longest);
-		if (r->rotates)
-			gaps_error(&r->gaps, r->longest);
+		gaps_error(&r->gaps, r->longest, r->rotates);
 		exclusive_failed(&r->exclusive, h->ticket, r->longest);
 		*io = piece_read_before(w, h, *io);
 	} else if (io->err != 0 || io->done < io->len) {

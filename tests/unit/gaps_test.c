@@ -29,6 +29,7 @@ struct trial {
 	bool		 shorts;	/* a read brings some of what is good
 					 * before the bad block */
 	bool		 reader;	/* who asks for something every 8th read */
+	double		 seconds;	/* of an error */
 	struct seg	 failed;	/* the last read that has failed */
 	uint64_t	 good;		/* bytes read */
 	unsigned	 errors, reads;
@@ -46,7 +47,7 @@ reallocarray(void *old, size_t n, size_t size)
 static void
 trial_begin(struct trial *t, uint64_t size, const struct bad *bad, size_t n)
 {
-	*t = (struct trial){ .bad = bad, .n = n };
+	*t = (struct trial){ .bad = bad, .n = n, .seconds = .1 };
 	assert_int_equal(map_init(&t->map, size, MIB, 0), 0);
 	gaps_begin(&t->gaps, &t->map, UNIT, 0, FIRST);
 }
@@ -107,6 +108,7 @@ work_off(struct trial *t, struct gaps_fill what, uint64_t until)
 			assert_false(t->failed.off == s.off &&
 			    t->failed.len == s.len);
 			t->failed = s;
+			gaps_error(&t->gaps, t->seconds, false);
 		}
 		if (good > 0)
 			assert_int_equal(map_set(&t->map, s.off, good,
@@ -176,6 +178,33 @@ CASE(ends_first)
 	work_off(&t, (struct gaps_fill){ 0 }, UINT64_MAX);
 	found_exactly(&t);
 	trial_end(&t);
+}
+
+/*
+ * What was jumped over before a run is read by the block, which saves an error,
+ * where that takes less time than one.
+ */
+CASE(by_the_block)
+{
+	enum { RUNS = 20 };
+	unsigned errors[2];
+	struct bad bad[RUNS];
+	uint64_t i, dear, good = 256 * MIB;
+	struct trial t;
+
+	for (i = 0; i < RUNS; i++) {
+		bad[i].off = (i * 12 + 1) * MIB + i * i * 7 * UNIT;
+		bad[i].end = bad[i].off + 400 * KIB + i * i * 5 * UNIT;
+		good -= bad[i].end - bad[i].off;
+	}
+	for (dear = 0; dear < 2; dear++) {
+		trial_begin(&t, 256 * MIB, bad, RUNS);
+		t.seconds = dear == 1 ? 10 : .01;
+		work_off(&t, (struct gaps_fill){ 0 }, good);
+		errors[dear] = t.errors;
+		trial_end(&t);
+	}
+	assert_in_range(errors[1], 2 * RUNS, errors[0] - RUNS / 2);
 }
 
 /* A giant area and single blocks: it waits until these are done. */
