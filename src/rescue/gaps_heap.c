@@ -13,7 +13,8 @@
 
 enum {
 	DEAD_PART = 5,		/* 1/DEAD_PART of a dead gap may be good, */
-	FAILED_PART = 20,	/* and of a piece that failed */
+	FAILED_PART = 20,	/* of a piece that failed, */
+	FORETOLD_PART = 4,	/* and of a block of a foretold run */
 	HOPELESS = 16,		/* a block for so many errors */
 };
 
@@ -158,7 +159,7 @@ gap_hope(const struct gaps *g, const struct gap *gap)
 		    MIN(promise_of(gap), fresh * hope_power(jump_loss,
 		    gap->fails));
 	if (gap->foretold)
-		return (double)g->unit;
+		return (double)g->unit / FORETOLD_PART;
 	yield = gaps_yield(g, gap->kind, gap->was);
 	if (gap->kind == GAP_SKIPPED && gap->front != gap->back)
 		return MIN(yield, (double)(gap->end - gap->off));

@@ -462,6 +462,26 @@ CASE(foretold_before)
 	trial_end(&t);
 }
 
+/* A run of a pattern that was left out comes behind what promises anything. */
+CASE(foretold_last)
+{
+	struct trial t;
+	struct seg s;
+
+	trial_begin(&t, 16 * MIB, NULL, 0);
+	assert_int_equal(map_set(&t.map, 0, 16 * MIB, FINISHED), 0);
+	assert_int_equal(map_set(&t.map, MIB, MIB, UNTRIED), 0);
+	assert_int_equal(map_set(&t.map, 3 * MIB, 6 * UNIT, BAD), 0);
+	assert_int_equal(map_set(&t.map, 3 * MIB + UNIT, 4 * UNIT, UNSCRAPED),
+	    0);
+	t.gaps.forecast.length = MIB;
+	assert_int_equal(gaps_fill(&t.gaps, &(struct gaps_fill){ .bad =
+	    false }), 0);
+	assert_int_equal(gaps_take(&t.gaps, 0, false, MOST, &s), GAPS_ONE);
+	assert_in_range(s.off, 3 * MIB + UNIT, 3 * MIB + 4 * UNIT);
+	trial_end(&t);
+}
+
 /* A reader costs no errors, where areas of a few sectors lie close together. */
 CASE(reader_meets_no_more)
 {
