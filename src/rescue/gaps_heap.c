@@ -21,7 +21,6 @@ enum {
 static const double jump_loss = .6;	/* of hope behind a jump that failed, */
 static const double probe_loss = .45;	/* and of a dead gap with a probe */
 
-
 void
 gaps_begin(struct gaps *g, struct map *map, uint64_t unit, uint64_t off,
     uint64_t first)
