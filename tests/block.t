@@ -506,6 +506,18 @@ through_partition()
 	exec 8<&-
 	return $status
 }
+# A partition has a page cache of its own, and somebody has it open: it is not written back.
+through_other_node()
+{
+	"$blocks" make src 1M && "$blocks" make src2 1M 2 && truncate -s 4M disk && loop disk && undo "$tools/part" del "$dev" 1 &&
+	    "$tools/part" add "$dev" 1 2048 2048 && until_true 20 test -b "${dev}p1" || return
+	exec 8<"$dev" 9<"${dev}p1" && cp src "${dev}p1" && exits 0 "$pardd" if="$dev" of=dst && holds dst 1M 0 1M &&
+	    dd if=src2 of="$dev" bs=1M seek=1 conv=notrunc && exits 0 "$pardd" if="${dev}p1" of=dst2 && cmp src2 dst2
+	local status=$?
+	exec 8<&- 9<&-
+	return $status
+}
+it "copies what was written to a partition, and is only in the page cache, and to the disk of one" through_other_node
 it "shows what it has written to a disk through a partition that was read before" through_partition
 # parted [OPTION]...: a disk with a partition, and an image for all of it
 parted()

@@ -498,6 +498,8 @@ disk_parts(dev_t whole, struct disk_part **parts, size_t *n)
 	if (err == 0 && *parts == NULL)
 		err = ENOMEM;
 	for (i = 0; i < all && err == 0; i++) {
+		if (list[i]->d_type == DT_REG || list[i]->d_type == DT_LNK)
+			continue;
 		err = disk_read_part(dir, list[i]->d_name, &(*parts)[*n]);
 		*n += (*parts)[*n].number > 0;
 	}

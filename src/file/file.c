@@ -53,6 +53,7 @@
 #include "base/libc.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "disk/disk.h"
 #include "disk/sysfs.h"
 #include "disk/usage.h"
 #include "end/backend.h"
@@ -105,6 +106,7 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 {
 	uint64_t bytes;
 	unsigned optimal;
+	struct disk d;
 	int block, read_only = 0;
 
 	if (ep->spec.role == TARGET && ioctl(file->plain, BLKROGET,
@@ -126,6 +128,9 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->geo.size = ep->geo.room = (int64_t)bytes;
 	file->align = file->read_align = ep->geo.block;
 	file->medium = file_medium(file->plain);
+	/* its other nodes have page caches of their own */
+	if (ep->spec.role == SOURCE && disk_place(ep->id.node, &d))
+		disk_settle_all(&d);
 	errno = file->place.stacked ? 0 :
 	    below_locate(ep->id.node, bytes, &file->place);
 	if (errno == 0 && file->place.stacked && file->below.fd < 0) {
