@@ -312,17 +312,17 @@ it "does not mind a file that has the name now" eval \
     'filled a 8M 512 1 && echo short >new && mv new a.img && exits 0 "$pardd" if="$a" of=dst && complete &&
     holds dst 0 0 8M 1'
 
-# exchange [FILE]: there is another medium in $a, without an error
+# exchange FILE: there is another medium in $a, without an error
 exchange()
 {
 	perl -e 'open(L, "<", $ARGV[0]) && open(F, "<", $ARGV[1]) &&
-	    ioctl(L, 0x4c06, fileno(F)) or die' "$a" "${1-other.img}"	# LOOP_CHANGE_FD
+	    ioctl(L, 0x4c06, fileno(F)) or die' "$a" "$1"	# LOOP_CHANGE_FD
 }
 another()
 {
 	"$blocks" make a.img 8M 1 && "$blocks" make other.img 8M 5 &&
 	    loop a.img --sector-size 512 --read-only && a=$dev &&
-	    undo detach "$a" "$(realpath other.img)" && midway exchange
+	    undo detach "$a" "$(realpath other.img)" && midway exchange other.img
 }
 another_medium()
 {
@@ -333,7 +333,7 @@ another_medium()
 another_below()
 {
 	"$blocks" make a.img 8M 1 && "$blocks" make other.img 8M 5 && loop a.img --read-only && a=$dev &&
-	    undo detach "$a" "$(realpath other.img)" && midway eval 'exchange && sleep 0.3 && exchange a.img' &&
+	    undo detach "$a" "$(realpath other.img)" && midway eval 'exchange other.img && sleep 0.3 && exchange a.img' &&
 	    loop "$a" --read-only && a=$dev && copies_slowly 69 "$@" && says 'or lies on something else'
 }
 another_compared()
@@ -341,7 +341,7 @@ another_compared()
 	"$blocks" make dst 8M 1 && "$blocks" make other.img 8M 1 &&
 	    cp dst a.img && loop a.img --read-only && a=$dev || return
 	undo detach "$a" "$(realpath other.img)"
-	{ until_true 30 grep -q progress told && exchange; } >/dev/null 2>&1 &
+	{ until_true 30 grep -q progress told && exchange other.img; } >/dev/null 2>&1 &
 	copies_slowly 69 compare=1 json=told && says 'the medium was changed'
 }
 shifted()
@@ -416,7 +416,7 @@ if perl -e 1 2>/dev/null; then
 			quick) shift_to "$a" 1048576 8388608 0 8388608 ;;
 			small) shift_to "$a" 0 4194304 ;;
 			large) shift_to "$a" 0 12582912 ;;
-			other) exchange ;;
+			other) exchange other.img ;;
 			esac
 		} >/dev/null 2>&1 &
 		echo "$how $ends $engine $rate" >line
