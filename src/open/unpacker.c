@@ -425,15 +425,22 @@ unpacker_ahead(struct unpacker *u, struct map *map, uint64_t origin)
 
 /* --- reading ------------------------------------------------------------ */
 
+static void
+want_insert(struct want **at, struct want *want)
+{
+	want->next = *at;
+	*at = want;
+}
+
 /* Wait for a part, with the lock; NULL: the copy is being stopped. */
 static struct slot *
 unpacker_wait(struct unpacker *u, size_t part, const struct lane *lane)
 {
-	struct want want = { .part = part, .next = u->wants }, **at;
+	struct want want = { .part = part }, **at;
 	struct slot *s;
 	struct timespec t;
 
-	u->wants = &want;
+	want_insert(&u->wants, &want);
 	while ((s = slot_with(u, part)) == NULL || s->state != READY) {
 		u->front = part;
 		if (!u->started && unpacker_work(&u->unpack[0]))

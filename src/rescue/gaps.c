@@ -259,6 +259,7 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
     struct gap_piece *p)
 {
 	uint64_t n = piece_now(g), len = gap->end - gap->off;
+	uint64_t blocks = len / g->unit;
 	double hope = gap->kind == GAP_SKIPPED && !gap->urgent ?
 	    gaps_yield(g, gap->kind, gap->was) : gap->hope;
 	uint64_t near = (uint64_t)MIN(hope / NEAR, MOST);
@@ -266,7 +267,7 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 	struct run next;
 	double block = (double)len * g->seek;
 	bool brief = gap->kind == GAP_SKIPPED && gap->front != gap->back &&
-	    (double)(len / g->unit) * (g->step + (gap->front ? 0 : g->seek)) <
+	    (double)blocks * (g->step + (gap->front ? 0 : g->seek)) <
 	    worth;
 
 	*p = (struct gap_piece){ .gap = *gap, .off = gap->off, .busy = true };

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "end/backend.h"
@@ -41,11 +42,13 @@ bool
 machine_begin(void)
 {
 	unsigned char *now = machine.target[0].now;
+	void *mapped = MAP_FAILED;
 
 	machine.shown = memfd_create("target", MFD_CLOEXEC);
-	return machine.shown >= 0 && ftruncate(machine.shown, ROOM) == 0 &&
-	    mmap(now, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-	    machine.shown, 0) == now;
+	if (machine.shown >= 0 && ftruncate(machine.shown, ROOM) == 0)
+		mapped = mmap(now, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED |
+		    MAP_FIXED, machine.shown, 0);
+	return mapped == now;
 }
 
 void
@@ -117,6 +120,8 @@ lose(struct disk *d)
 static int
 come(struct disk *d)
 {
+	const struct timespec hang = { .tv_sec = 2 };
+
 	if (d->slow > 0)
 		usleep(1 + (useconds_t)sched_roll(d->slow));
 	if (machine.requests++ == machine.signal_at)
@@ -126,7 +131,7 @@ come(struct disk *d)
 	if (machine.dark)
 		return EIO;
 	if (d->requests == d->hang_at)
-		usleep(2000000);
+		nanosleep(&hang, NULL);
 	if (d->requests++ >= d->lose_at)
 		lose(d);
 	if (d->requests > d->gone_at) {

@@ -356,30 +356,34 @@ sim_exited(struct fuse_session *se)
 	return se->exited;
 }
 
+struct message {		/* what the kernel would send */
+	struct fuse_req	*request;
+};
+
 static int
 sim_receive(struct fuse_session *se, struct fuse_buf *buf)
 {
-	struct fuse_req *r;
+	struct message m;
 	eventfd_t n;
 
 	if (buf->mem == NULL)
-		buf->mem = malloc(sizeof(r));
+		buf->mem = malloc(sizeof(m));
 	if (buf->mem == NULL)
 		return -ENOMEM;
 	pthread_mutex_lock(&se->lock);
 	se->exited = se->closed;
-	r = se->closed ? NULL : se->first;
-	if (r != NULL) {
-		r->state = TAKEN;
-		se->first = r->next;
+	m.request = se->closed ? NULL : se->first;
+	if (m.request != NULL) {
+		m.request->state = TAKEN;
+		se->first = m.request->next;
 		if (se->first == NULL)
 			se->last = &se->first;
 	} else if (!se->closed) {
 		eventfd_read(se->fd, &n);
 	}
 	pthread_mutex_unlock(&se->lock);
-	memcpy(buf->mem, &r, sizeof(r));
-	return r != NULL ? (int)sizeof(r) : se->closed ? 0 : -EAGAIN;
+	memcpy(buf->mem, &m, sizeof(m));
+	return m.request != NULL ? (int)sizeof(m) : se->closed ? 0 : -EAGAIN;
 }
 
 static void
@@ -387,8 +391,10 @@ sim_process(struct fuse_session *se, const struct fuse_buf *buf)
 {
 	struct fuse_file_info fi = { .flags = 0 };
 	struct fuse_req *r;
+	struct message m;
 
-	memcpy(&r, buf->mem, sizeof(r));
+	memcpy(&m, buf->mem, sizeof(m));
+	r = m.request;
 	fi.flags = r->opens;
 	fi.fh = r->fh;
 	if (r->opens >= 0)
