@@ -188,7 +188,7 @@ why()
 }
 why_not()
 {
-	"$blocks" make src 64k && truncate -s 1k small && why 101 refused refused '"src"' null null if=src of=dst skip=1000 &&
+	"$blocks" make src 64k && why 101 refused refused '"src"' null null if=src of=dst skip=1000 &&
 	    why 52 refused fault '"nothing"' 2 null if=nothing of=dst &&
 	    why 52 refused fault '"no/dst"' 2 null if=src of=no/dst &&
 	    why 101 refused refused '"/dev/no"' null null if=src of=/dev/no &&

@@ -813,7 +813,7 @@ command_dies()
 	timeout -s KILL 60 "$pardd" if='[ nbdkit -s -P kit.pid --filter=delay --filter=log file src rdelay=300ms logfile=log ]' \
 	    of=dst bs=64k bpt=1 "$@" 2>err &
 	logged Read && kill -9 "$(<kit.pid)" && exited 69 &&
-	    says 'NOT complete: .*the server is gone; its command was killed by signal 9$'
+	    says 'NOT complete: .*the server is gone; its command was killed by signal 9; the same command resumes the copy$'
 }
 it "... or its command" command_dies
 it "... in a rescue" command_dies map=m
@@ -829,7 +829,7 @@ other_back()
 	source_dies map=m wait=3 || return
 	local copying=$!
 	until_true 20 grep -q 'waiting' err && truncate -s 9M src && serve a -r file src || return
-	exited 69 "$copying" && says 'is another: 9437184 bytes$'
+	exited 69 "$copying" && says 'is another: 9437184 bytes; the same command resumes the copy$'
 }
 it "... but for no other" other_back
 # After a restart the server accepts the connection and says nothing.

@@ -154,6 +154,7 @@ struct outcome {
 	uint64_t	 gone_at;	/* the byte where the source was found
 					 * to be gone, or NOWHERE */
 	bool		 gone;		/* the fault: the source has gone */
+	bool		 refused;	/* ... and what came back was refused */
 	bool		 doubt;		/* the target failed: earlier writes
 					 * may not be on the medium */
 	bool		 stuck;		/* the fault: the library of an end

@@ -176,8 +176,9 @@ words_going_on(const struct words *w)
 	struct map_totals t = map_totals(&w->out->map);
 	int64_t most = w->p->opts->maxerrors;
 
-	if (w->p->work != WORK_RESCUE || w->out->unsaved.status != 0 ||
-	    w->out->flush.status != 0 || t.untried + t.failed == 0)
+	if (w->p->work != WORK_RESCUE || w->out->refused ||
+	    w->out->unsaved.status != 0 || w->out->flush.status != 0 ||
+	    t.untried + t.failed == 0)
 		return "";
 	return most >= 0 && t.bad_ranges > (uint64_t)most ?
 	    "; the same command with a larger maxerrors= resumes the copy" :
@@ -323,7 +324,8 @@ words_of_signal(struct words *w)
 	if (left || verdict_reason(v, WHY_UNVERIFIED) != NULL) {
 		words_add(w, "NOT complete: stopped by SIG%s%s", name, !left ?
 		    ", after all was copied, but not all verified" :
-		    p->work == WORK_RESCUE && w->out->unsaved.status == 0 ?
+		    p->work == WORK_RESCUE && w->out->unsaved.status == 0 &&
+		    w->out->flush.status == 0 ?
 		    "; the same command resumes the copy" : "");
 		return;
 	}

@@ -34,6 +34,7 @@ lane_unattached(struct fault *f, const struct lane *lane, int err)
 	else
 		fault_set(f, status_errno(err), "%s: starting a worker: %s",
 		    lane->ep->name, lane->why);
+	f->err = (unsigned char)err;
 }
 
 int
@@ -65,6 +66,7 @@ lane_describe(struct fault *f, const struct lane *lane, const struct io *io,
 	else
 		fault_set(f, status_errno(io->err), "%s: %s at byte %" PRIu64
 		    ": %s", lane->ep->name, what, at, io->why);
+	f->err = (unsigned char)io->err;
 	if (io->status != 0)
 		f->status = io->status;
 }

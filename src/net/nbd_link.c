@@ -438,6 +438,7 @@ nbd_link_fail(const struct nbd_link *link, const struct nbd_address *to,
 	colon = strncmp(why, "nbd_", 4) == 0 ? strstr(why, ": ") : NULL;
 	fault_set(f, err == 0 ? STATUS_FILE : status_errno(err),
 	    "%s: connecting: %s", to->name, colon != NULL ? colon + 2 : why);
+	f->err = (unsigned char)err;
 	secrets_hide(f->text);
 	return -1;
 }

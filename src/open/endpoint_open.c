@@ -588,8 +588,10 @@ endpoint_open_compared(struct endpoint *ep, const struct opts *o,
 {
 	*ep = endpoint_unopened(spec_of(o, SOURCE, o->oflag), o->output);
 	ep->is.back = true;
-	if (open_name(ep, false, f) != 0)
+	if (open_name(ep, false, f) != 0) {
+		f->end = ep->name;
 		return -1;
+	}
 	ep->kind = endpoint_kind_found(ep);
 	return 0;
 }

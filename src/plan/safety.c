@@ -156,11 +156,14 @@ safety_empty(const struct endpoint *ep)
 static int
 empty_device(const struct plan *p, struct fault *f)
 {
-	if (!safety_empty(p->src) && !safety_empty(p->dst))
+	const struct endpoint *ep = safety_empty(p->src) ? p->src : p->dst;
+
+	if (!safety_empty(ep))
 		return 0;
-	return fault_set(f, STATUS_REFUSED,
-	    "%s has a size of 0; is there a medium in it?",
-	    safety_empty(p->src) ? p->src->name : p->dst->name);
+	fault_set(f, STATUS_REFUSED, "%s has a size of 0; is there a medium in "
+	    "it?", ep->name);
+	f->end = ep->name;
+	return -1;
 }
 
 /* A map records positions, so both ends must have them. */
@@ -172,8 +175,10 @@ no_places(const struct plan *p, struct fault *f)
 
 	if (p->work != WORK_RESCUE || (ep == p->dst && !p->dst->is.streamed))
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s is read or written in order: "
-	    "map= cannot be used", ep->name);
+	fault_set(f, STATUS_REFUSED, "%s is read or written in order: map= "
+	    "cannot be used", ep->name);
+	f->end = ep->name;
+	return -1;
 }
 
 /* A map records data that was flushed. */
@@ -293,11 +298,17 @@ other_disk(const struct endpoint *ep, const char *operand, const char *called,
 static int
 wrong_disk(const struct plan *p, struct fault *f)
 {
-	if (p->opts->iserial != NULL &&
-	    other_disk(p->src, "iserial", p->opts->iserial, f) != 0)
-		return -1;
-	return p->oserial == NULL ? 0 :
-	    other_disk(p->dst, "oserial", p->oserial, f);
+	const struct endpoint *ep = p->src;
+	int failed = p->opts->iserial == NULL ? 0 :
+	    other_disk(ep, "iserial", p->opts->iserial, f);
+
+	if (failed == 0 && p->oserial != NULL) {
+		ep = p->dst;
+		failed = other_disk(ep, "oserial", p->oserial, f);
+	}
+	if (failed != 0)
+		f->end = ep->name;
+	return failed;
 }
 
 /* A target to be created in /dev is surely a typo. */
@@ -516,7 +527,7 @@ no_rest(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* Each with the end that it is about. */
+/* Each with the end that it is about, or it says so itself. */
 static const struct objection {
 	int (*test)(const struct plan *, struct fault *);
 	enum { OF_SOURCE, OF_TARGET, OF_ANY } about;
@@ -561,8 +572,9 @@ safety_check(const struct plan *p, struct fault *f)
 
 	for (; n > 0; n--, o++)
 		if (o->test(p, f) != 0) {
-			f->end = o->about == OF_ANY ? NULL :
-			    o->about == OF_SOURCE ? p->src->name : p->dst->name;
+			if (o->about != OF_ANY)
+				f->end = o->about == OF_SOURCE ?
+				    p->src->name : p->dst->name;
 			return -1;
 		}
 	return 0;

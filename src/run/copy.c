@@ -366,6 +366,7 @@ run_go_on(const struct plan *p, const struct signals *s, struct events *ev,
 		*out = *next;
 	} else if (out->fault.status == STATUS_REFUSED) {
 		out->fault.status = status;
+		out->refused = true;
 	}
 	free(next);
 }

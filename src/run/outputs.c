@@ -425,6 +425,7 @@ settle(struct outputs *r, const struct plan *p, const struct signals *signals,
 	if (!errand_attend(settle_run, d, settle_stays, &s)) {
 		fault_set(&out->outputs, status_errno(ETIMEDOUT), "the files "
 		    "of the run: their file system does not answer");
+		out->outputs.err = ETIMEDOUT;
 		return false;
 	}
 	out->outputs = d->out.outputs;

@@ -52,8 +52,8 @@ def hash: holds({
 	expected: (.expected | maybe(text and test("^[0-9a-fA-F]+$"))),
 	packed: (.packed | maybe(text and test("^[0-9a-f]+$")))});
 # In order of precedence: the status is that of the first that there is.
-def kinds: ["refused", "usage", "left", "signal", "fault", "short", "empty", "not_flushed",
-	"not_swept", "not_tried", "map_not_saved", "not_verified", "differs",
+def kinds: ["refused", "usage", "left", "signal", "fault", "short", "empty",
+	"not_flushed", "not_swept", "not_tried", "map_not_saved", "not_verified", "differs",
 	"longer", "unreadable", "checksum", "digest", "not_recorded"];
 def reason: holds({kind: (.kind | word(kinds)),
 	status: (.status | count and . > 0 and . < 256),
