@@ -55,6 +55,15 @@ plain_of(const struct statfs *fs)
 	return NULL;
 }
 
+/* Whether its files have no holes. */
+static bool
+fit_dense(const struct statfs *fs)
+{
+	const struct plain *to = plain_of(fs);
+
+	return to != NULL && to->dense;
+}
+
 /* Blocks in bytes; UINT64_MAX on overflow. */
 static uint64_t
 bytes_of(const struct statfs *fs, uint64_t blocks)
@@ -112,12 +121,11 @@ fit_data(const struct plan *p, uint64_t off, uint64_t length, uint64_t enough)
 static bool
 fit_exceeds(const struct plan *p, uint64_t room, struct fit *fit)
 {
-	const struct plain *to = plain_of(&p->dst->fs);
 	uint64_t more;
 
 	fit->room = room;
 	fit->need = round_up(p->length, p->pad);
-	if (to != NULL && to->dense)
+	if (fit_dense(&p->dst->fs))
 		return fit->need > room;
 	if (__builtin_add_overflow(room, p->omitted, &more))
 		more = UINT64_MAX;
@@ -147,6 +155,7 @@ static uint64_t
 fit_taken(const struct plan *p, bool counted)
 {
 	const struct statfs *fs = &p->dst->fs, *other;
+	bool dense = fit_dense(fs);
 	uint64_t sum = 0, need, has;
 	const struct plan *q;
 
@@ -156,10 +165,10 @@ fit_taken(const struct plan *p, bool counted)
 		    memcmp(&other->f_fsid, &fs->f_fsid, sizeof(fs->f_fsid)) !=
 		    0)
 			continue;
-		need = counted ? fit_data(q, q->src_off, q->length,
+		need = counted && !dense ? fit_data(q, q->src_off, q->length,
 		    UINT64_MAX) : round_up(q->length, q->pad);
 		has = fit_allocated(q);
-		if (__builtin_add_overflow(has, q->omitted, &has))
+		if (!dense && __builtin_add_overflow(has, q->omitted, &has))
 			has = UINT64_MAX;
 		need -= MIN(has, need);
 		if (__builtin_add_overflow(sum, need, &sum))
