@@ -94,6 +94,7 @@ shown()
 		mapinterval=9 | | map=m
 		sync=0 | NOT flushed
 		verify=1 | verify=1
+		verify=0
 		compare=1 | Compare | of=src2
 		hash=sha256,md5
 		hashfile=sums | | hash=sha256
@@ -129,7 +130,7 @@ lets_know()
 {
 	local operand words with known="status progress time verbose deb of2 iseek oseek ibs obs" odd
 	shown >rows && odd=$(diff <("$pardd" --help all | sed -n 's/^  \([a-z0-9]*\)=.*/\1/p' | sort) \
-	    <({ sed 's/=.*//' rows && tr ' ' '\n' <<<"$known"; } | sort)) && [[ -z $odd ]] || fail "$odd" || return
+	    <({ sed 's/=.*//' rows | uniq && tr ' ' '\n' <<<"$known"; } | sort)) && [[ -z $odd ]] || fail "$odd" || return
 	"$blocks" make src 3M && cp src src2 && xz -k0 src && mv src.xz packed.xz && truncate -s 9M table table2 &&
 	    printf '%s\n' label:gpt size=4M size=4M | sfdisk -q table &&
 	    "$pardd" if=src of=. manifest=old.manifest status=none && printf '0 + 1\n0 0x300000 +\n' >d.map || return
@@ -149,6 +150,7 @@ lets_know()
 		bpt=*)	grep -q '^transfer=51200$' out ;;
 		thr=*)	grep -q '^workers=3$' out ;;
 		qd=*)	grep -q '^slots=9$' out ;;
+		note=*)	grep -q '^report_note=case 17$' out ;;
 		*)	false ;;
 		esac || fail "no $operand in $(<out)" || return
 	done <rows

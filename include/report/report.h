@@ -46,11 +46,12 @@ int report_page(FILE *, const struct plan *, const struct map_totals *,
 /*
  * The next operand of the command line behind the word *at, 0 at first, that is
  * not among those told otherwise; NULL if there is none.  REPORT_TOLD are those
- * that both plans tell, or that say what is shown.
+ * that both plans tell, or that say what is shown; verify= is told unless it
+ * only says no.
  */
 #define REPORT_TOLD	" if of of2 skip seek iseek oseek count ipart opart " \
-	"verify sync used status progress time verbose deb "
-const char *report_given(const struct opts *, int *at, const char *told);
+	"sync used status progress time verbose deb "
+const char *report_given(const struct plan *, int *at, const char *told);
 
 /* Print what a map says about the copy before it begins, as key=value lines. */
 void report_known(FILE *, const struct map_totals *);

@@ -261,11 +261,13 @@ given_put(const struct sheet *s, const struct plan *p)
 	    "rate ";
 	char text[REMARK / 4] = "";
 	const char *word;
+	size_t n;
 	int at = 0;
 
-	while ((word = report_given(p->opts, &at, told)) != NULL) {
-		strlcat(text, text[0] != '\0' ? ", " : "", sizeof(text));
-		strlcat(text, word, sizeof(text));
+	while ((word = report_given(p, &at, told)) != NULL) {
+		n = strlen(text);
+		snprintf(text + n, sizeof(text) - n, strlen(word) > NAME ?
+		    "%s%.*s..." : "%s%.*s", n > 0 ? ", " : "", NAME, word);
 	}
 	if (text[0] != '\0')
 		page_told(s, "With", "%s", text);

@@ -312,8 +312,9 @@ report_zeros(const struct plan *p)
 }
 
 const char *
-report_given(const struct opts *o, int *at, const char *told)
+report_given(const struct plan *p, int *at, const char *told)
 {
+	const struct opts *o = p->opts;
 	char name[32];
 	const char *word;
 
@@ -321,7 +322,8 @@ report_given(const struct opts *o, int *at, const char *told)
 		word = o->argv[*at];
 		snprintf(name, sizeof(name), " %.*s ",
 		    (int)strcspn(word, "="), word);
-		if (word[0] != '-' && strstr(told, name) == NULL)
+		if (word[0] != '-' && strstr(told, name) == NULL &&
+		    (p->verify == 0 || strcmp(name, " verify ") != 0))
 			return word;
 	}
 	return NULL;
@@ -343,8 +345,10 @@ how_plan(FILE *out, const struct plan *p)
 		    "verify=0 leaves it out)" : "");
 	if (p->store == STORE_DIFFERING)
 		print(out, "sparing=1");
-	while ((word = report_given(p->opts, &at, told)) != NULL)
-		print(out, "%s", word);
+	/* note= is a remark here */
+	while ((word = report_given(p, &at, told)) != NULL)
+		print(out, "%s%s", strncmp(word, "note=", 5) == 0 ? "report_" :
+		    "", word);
 }
 
 static void

@@ -141,7 +141,7 @@ wording_end(char *text, size_t room, const struct endpoint *ep)
 const char *
 wording_loss(char *text, size_t room, const struct loss *l)
 {
-		text[0] = '\0';
+	text[0] = '\0';
 	if (l->known && l->files + l->structures == 0)
 		wording_add(text, room, "all these bytes are free space");
 	else if (l->known)
