@@ -183,11 +183,16 @@ below_kept(dev_t node, uint64_t end, struct fault *f)
 
 /* The number of the medium of a whole disk, or 0: see file_medium. */
 static uint64_t
-medium_of(dev_t node)
+medium_of(struct stack *s, dev_t node)
 {
 	int dir = sysfs_open("block", node);
-	uint64_t number = dir < 0 ? 0 : sysfs_number(dir, "diskseq");
+	uint64_t number;
 
+	if (dir >= 0)
+		errno = 0;
+	number = dir < 0 ? 0 : sysfs_number(dir, "diskseq");
+	if (number == 0 && sysfs_unasked(errno) != 0)
+		stack_not_seen(s, node, errno);
 	if (dir >= 0)
 		close(dir);
 	return number;
@@ -207,7 +212,7 @@ places_sum(struct stack *s)
 		sum = number_sum(sum, &p->dev, sizeof(p->dev));
 		sum = number_sum(sum, &p->ino, sizeof(p->ino));
 		sum = number_sum(sum, &p->from, sizeof(p->from));
-		medium = p->ino == 0 ? medium_of(p->dev) : 0;
+		medium = p->ino == 0 ? medium_of(s, p->dev) : 0;
 		sum = number_sum(sum, &medium, sizeof(medium));
 		if (p->step == STACK_MEMBER)	/* others may grow */
 			sum = number_sum(sum, &p->to, sizeof(p->to));
@@ -255,12 +260,13 @@ below_locate(dev_t node, uint64_t end, struct below_place *at)
 
 	*at = (struct below_place){ .end = end };
 	at->stacked = stack_of_node(&s, node, end, STACK_TABLES);
+	at->places = at->stacked ? places_sum(&s) : 0;
 	err = sysfs_unasked(s.err);
 	for (p = s.at; p < s.at + s.n && err == 0; p++)
-		if (p->step == STACK_BACKING && at->loops < BELOW_LOOPS)
+		if (p->step == STACK_BACKING && s.at[p->above].mark == 0 &&
+		    at->loops < BELOW_LOOPS)
 			err = watch_loop(s.at[p->above].dev, at);
 	at->offsets = offsets_sum(at);
-	at->places = at->stacked ? places_sum(&s) : 0;
 	stack_end(&s);
 	return err;
 }

@@ -129,7 +129,7 @@ confine_device(const struct endpoint *ep)
 	return ep->is.device;
 }
 
-/* Loop devices: at the end their nodes are queried for what lies below. */
+/* At the end loop devices and the device mapper are asked what lies below. */
 static bool
 confine_stacked(const struct endpoint *ep)
 {

@@ -325,6 +325,12 @@ CASE(lies_elsewhere)
 	world.err = EMFILE;
 	assert_int_equal(below_elsewhere(LOOP0, &was), -1);
 	assert_int_equal(errno, EMFILE);
+	for (n = 1; n < 20; n++) {
+		world.failing = n;
+		failed = below_elsewhere(LOOP0, &was) < 0;
+		assert_true(failed || below_elsewhere(LOOP0, &was) == 0);
+	}
+	world.failing = 0;
 	below_forget(&was);
 	for (n = 1; n < 20; n++) {
 		world.failing = n;
