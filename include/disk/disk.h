@@ -114,8 +114,8 @@ int disk_parts(dev_t whole, struct disk_part **parts, size_t *n);
 
 /*
  * Write back the page cache of a block node, without flushing the disk: of a
- * descriptor, or of all nodes of a disk that can be opened, including
- * partitions.  Errors are left to those who wrote the data.
+ * descriptor, or of all other nodes of a disk or partition that have its bytes
+ * and can be opened.  Errors are left to those who wrote the data.
  */
 void disk_settle(int fd);
 void disk_settle_all(const struct disk *);

@@ -313,7 +313,7 @@ disk_settle_all(const struct disk *d)
 	size_t n, i;
 
 	settle_node(d->whole, d->whole_name);
-	if (disk_parts(d->whole, &part, &n) != 0)
+	if (d->partition > 0 || disk_parts(d->whole, &part, &n) != 0)
 		return;
 	for (i = 0; i < n; i++)
 		settle_node(part[i].node, part[i].name);
