@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/print.h"
 #include "base/status.h"
 
 /*
@@ -226,8 +225,11 @@ search_help(FILE *out, const char *what, struct fault *f)
 
 	if (all != NULL)
 		all_help(all);
-	if (all == NULL || !print_close(all, &text))
-		return fault_errno(f, ENOMEM, "--help %s", what);
+	if (all == NULL || fclose(all) != 0 || text == NULL) {
+		free(text);
+		return fault_set(f, STATUS_ERRNO + ENOMEM, "--help %s: there "
+		    "is no memory", what);
+	}
 	for (rest = text; (row = strsep(&rest, "\n")) != NULL; ) {
 		word = strspn(row, " ") == 4;
 		above = word ? above : row;
