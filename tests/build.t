@@ -184,7 +184,7 @@ packaged()
 	local package
 	"$top/configure" --libraries >list && [[ $(wc -l <list) -gt 5 ]] || return
 	while read -r _ package; do
-		grep -qx " $package," "$top/packaging/debian/control" || fail "not built with $package" || return
+		grep -qxE " $package( \[[a-z0-9 ]+\])?," "$top/packaging/debian/control" || fail "not built with $package" || return
 	done <list
 }
 it "has each library it knows in the Debian package" packaged
