@@ -140,13 +140,9 @@ it "pads nothing where the file ends on a block" onto 4096 102400 0
 planned_tail()
 {
 	"$blocks" make src 1300 && disk b 1M 4096 && exits 0 "$pardd" -dv if=src of="$b" &&
-	    grep -qx source_last_byte=1299 out && grep -qx target_last_byte=4095 out &&
-	    for key in kind size first_byte last_byte; do
-		[[ $(sed -n "s/^source_$key//p; s/^target_$key//p" out) = \
-		    "$(sed -n "s/^input_$key//p; s/^output_$key//p" out)" ]] || return
-	    done
+	    grep -qx source_last_byte=1299 out && grep -qx target_last_byte=4095 out
 }
-it "plans the padding with --dry-run, by the keys of old, too" planned_tail
+it "plans the padding with --dry-run" planned_tail
 pipe_onto()
 {
 	filled b 1M 4096 9 || return

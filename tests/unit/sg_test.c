@@ -156,6 +156,7 @@ run(struct sg_io_hdr *h)
 {
 	const unsigned char *c = h->cmdp;
 	unsigned char *a = h->dxferp;
+	uint64_t i;
 
 	h->status = h->sb_len_wr = 0;
 	h->host_status = h->driver_status = 0;
@@ -187,8 +188,9 @@ run(struct sg_io_hdr *h)
 		if (disk.no_same)
 			check(h, 0x52000);
 		else
-			memset(disk.bytes + get_big(c + 2, 8) * BLOCK, a[0],
-			    get_big(c + 10, 4) * BLOCK);
+			for (i = 0; i < get_big(c + 10, 4); i++)
+				memcpy(disk.bytes + (get_big(c + 2, 8) + i) *
+				    BLOCK, a, BLOCK);
 		break;
 	case 0x85:
 		pass_through(h);
