@@ -287,6 +287,7 @@ viewer_opens(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (v == NULL)
 		return;
 	fi->keep_cache = 1;
+	/* as it is, and not by way of an integer */
 	memcpy(&fi->fh, &v, sizeof(void *));
 	if ((fi->flags & O_ACCMODE) != O_RDONLY)
 		v->lib.fuse_reply_err(req, EROFS);
