@@ -563,12 +563,12 @@ attach()
 {
 	dev=$(losetup --find --show "$@")
 }
-# shift_to DEVICE [OFFSET LIMIT]...: it begins, and ends, elsewhere in its file
-# (LOOP_SET_STATUS64), one after the other
+# shift_to DEVICE OFFSET LIMIT: it begins, and ends, elsewhere in its file
+# (LOOP_SET_STATUS64)
 shift_to()
 {
-	perl -e 'open(L, "<", shift) && ioctl(L, 0x4c05, $i = "\0" x 232) or die; while (@ARGV) {
-	    substr($i, 24, 16) = pack("QQ", splice(@ARGV, 0, 2)); ioctl(L, 0x4c04, $i) or die }' "$@"
+	perl -e 'open(L, "<", shift) && ioctl(L, 0x4c05, $i = "\0" x 232) or die;
+	    substr($i, 24, 16) = pack("QQ", @ARGV); ioctl(L, 0x4c04, $i) or die' "$@"
 }
 # detach DEVICE FILE: unless others have got the device meanwhile
 detach()
