@@ -91,7 +91,7 @@ machine_again(void)
 {
 	struct disk *d = &machine.source;
 
-	if (d->returns > 0)
+	if (d->vanished && d->returns > 0)
 		d->gone_at = NEVER;
 	if (d->lies)
 		d->lie_at = NEVER;
@@ -151,7 +151,7 @@ read_sector(struct disk *d, size_t i, unsigned char *to, bool alone)
 		d->alone[i] += alone;
 		d->failed = true;
 		if (d->known && d->requests >= d->lie_at)
-			d->lies = d->vanished = true;
+			d->lies = d->lied = d->vanished = true;
 		return EIO;
 	}
 	memcpy(to, d->now + i * SECTOR, SECTOR);

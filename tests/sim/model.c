@@ -11,7 +11,6 @@
 static struct order order;
 static unsigned char before[TARGETS][ROOM];
 static bool ever_bad[SECTORS];		/* of the source */
-static bool ever_lied;
 
 void
 model_begin(const struct order *o)
@@ -22,7 +21,6 @@ model_begin(const struct order *o)
 	for (i = 0; i < machine.targets; i++)
 		memcpy(before[i], machine.target[i].now,
 		    machine.target[i].sectors * SECTOR);
-	ever_lied = false;
 	for (i = 0; i < SECTORS; i++)
 		ever_bad[i] = machine.source.bad[i] > 0;
 }
@@ -77,7 +75,8 @@ only_ours(unsigned t, const unsigned char *image)
 		if (i < order.seek || i >= order.seek + order.count)
 			return "a sector was written that is none of the copy";
 		if (!copied(image, i) && !(zeroed(image, i) &&
-		    (ever_lied || near_bad(i - order.seek + order.skip))))
+		    (machine.source.lied ||
+		    near_bad(i - order.seek + order.skip))))
 			return "a sector is neither the source's nor the old";
 	}
 	return NULL;
@@ -199,7 +198,6 @@ model_judge(int status, bool quiet)
 			memcpy(text, machine.map, sizeof(text));
 		else
 			map_read(text, sizeof(text));
-		ever_lied = ever_lied || machine.source.lies;
 		if ((wrong = map_true(text)) != NULL ||
 		    (wrong = errors_few()) != NULL)
 			return wrong;

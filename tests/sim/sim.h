@@ -36,7 +36,7 @@ struct disk {
 	uint64_t	 lie_at;	/* after an error from here on it has
 					 * zeros, and no errors any more, */
 	bool		 known;		/* if it was seen to have more */
-	bool		 lies;
+	bool		 lies, lied;	/* now; ever */
 	unsigned	 returns;	/* so often, when it is gone and opened
 					 * again */
 	bool		 vanished;	/* in this run; or it has lied */
