@@ -432,7 +432,8 @@ main(int argc, char *argv[])
 			loud = true;
 			break;
 		default:
-			errx(2, "usage: sim [-rv] [-m MOST] [-s SEED] [-n RUNS]");
+			errx(2, "usage: sim [-rv] [-m MOST] [-s SEED] "
+			    "[-n RUNS]");
 		}
 	directory = lock_dir();
 	if (!machine_begin())

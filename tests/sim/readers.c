@@ -199,8 +199,8 @@ sim_reply_buf(fuse_req_t r, const char *buf, size_t n)
 
 	if (r->opens >= 0 || n != want)
 		wrong = "a reader got another number of bytes";
-	else if (n > 0 && !machine.target[0].loses && memcmp(buf, machine.source.now + all.skip * SECTOR +
-	    r->off, n) != 0)
+	else if (n > 0 && !machine.target[0].loses && memcmp(buf,
+	    machine.source.now + all.skip * SECTOR + r->off, n) != 0)
 		wrong = "a reader got something else";
 	all.good++;
 	answered(r, wrong);

@@ -1,6 +1,6 @@
 /*
- * Readers of view=, up to 16, as the kernel would pass them on: the functions of
- * libfuse3 that pardd loads are those of readers.c.
+ * Readers of view=, up to 16, as the kernel would pass them on: the functions
+ * of libfuse3 that pardd loads are those of readers.c.
  */
 #ifndef READERS_H
 #define READERS_H
