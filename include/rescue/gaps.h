@@ -63,8 +63,10 @@ struct gaps {			/* g: lock */
 				 * phase, in the direction of the rescue */
 	bool		 backwards, bad;
 	unsigned	 words;	/* rescue= */
-	double		 seek, step;	/* g: what a seek, and a short read,
-					 * cost, in errors */
+	double		 seek, read;	/* g: s: a seek, if it takes any, and a
+					 * short read; */
+	double		 last, error, longest;	/* g: s: an error, by the
+						 * shorter of the last two */
 	struct gap	*heap;	/* g: the highest hope first */
 	size_t		 n, room;	/* g */
 	int		 err;	/* g: ENOMEM: it is not all there */
@@ -124,8 +126,8 @@ struct gaps_fill {
 };
 int gaps_fill(struct gaps *, const struct gaps_fill *);
 
-/* An error takes so many seconds. */
-void gaps_error(struct gaps *, double seconds, bool rotates);
+/* An error took so many seconds; a quick read takes "read", or 0: unknown. */
+void gaps_error(struct gaps *, double seconds, double read, bool rotates);
 
 /* Bytes to read at a time, by what was met so far. */
 uint64_t gaps_piece(struct gaps *);

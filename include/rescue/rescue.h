@@ -49,7 +49,8 @@ struct rescue {
 	atomic_bool	 begun;		/* a read of this run has returned */
 	_Atomic double	 wary_until;	/* s: errors are expected until then */
 	_Atomic double	 longest;	/* s: the longest error so far */
-	_Atomic double	 usual;		/* s: a good read, of late */
+	_Atomic double	 usual, quick;	/* s: a good read, of late; a short one
+					 * that needed no seek */
 	const struct pass *_Atomic pass;
 	atomic_bool	 entered;	/* a pass has begun */
 	struct place	 loaded;	/* I: where the map stood before */

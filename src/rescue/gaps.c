@@ -71,9 +71,9 @@ enum {
 static const double least_jump = .7;	/* pieces */
 static const double outdated = .5;	/* a hope that has become less */
 static const double seek = .008;	/* seconds, where a disk rotates, */
-static const double short_read = .0002;	/* and of any; what these may take */
-static const double worth = .5;	/* to save an error, which counts as if it */
-static const double least_error = .1;	/* took so many seconds at least */
+static const double short_read = .0002;	/* and of any, at least; what these */
+static const double worth = .5;	/* may take to save an error, which counts */
+static const double least_error = .1;	/* as if it took so many seconds */
 
 /* --- from the map --------------------------------------------------------- */
 
@@ -265,10 +265,10 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 	uint64_t near = (uint64_t)MIN(hope / NEAR, MOST);
 	uint64_t end = gap->end;
 	struct run next;
-	double block = (double)len * g->seek;
+	double block = (double)len * g->seek / MAX(g->longest, seek);
 	bool brief = gap->kind == GAP_SKIPPED && gap->front != gap->back &&
-	    (double)blocks * (g->step + (gap->front ? 0 : g->seek)) <
-	    worth;
+	    (double)blocks * (g->read + (gap->front ? 0 : g->seek)) <
+	    worth * g->error;
 
 	*p = (struct gap_piece){ .gap = *gap, .off = gap->off, .busy = true };
 	if (gap->kind == GAP_FAILED) {
@@ -513,11 +513,14 @@ gaps_fill(struct gaps *g, const struct gaps_fill *what)
 }
 
 void
-gaps_error(struct gaps *g, double seconds, bool rotates)
+gaps_error(struct gaps *g, double seconds, double read, bool rotates)
 {
 	pthread_mutex_lock(&g->lock);
-	g->step = short_read / MAX(seconds, least_error);
-	g->seek = rotates ? seek / MAX(seconds, seek) : 0;
+	g->error = MAX(MIN(seconds, g->last), least_error);
+	g->last = seconds;
+	g->longest = MAX(seconds, g->longest);
+	g->read = MAX(read, short_read);
+	g->seek = rotates ? seek : 0;
 	pthread_mutex_unlock(&g->lock);
 }
 

@@ -29,7 +29,7 @@ gaps_begin(struct gaps *g, struct map *map, uint64_t unit, uint64_t off,
 	size_t kind, i;
 
 	*g = (struct gaps){ .map = map, .unit = unit, .off = off,
-		.first = first, .step = 1 };
+		.first = first };
 	pthread_mutex_init(&g->lock, NULL);
 	clock_condition(&g->moved);
 	for (kind = 0; kind < GAP_KINDS; kind++)

@@ -183,13 +183,15 @@ rescue_hint(const struct rescue *r)
 	return MAX(r->longest > 0 ? r->longest / 4 : slow_read, least);
 }
 
-/* A good read took so long: the last ones count most. */
+/* A good read took so long: the last ones count most, or the quick ones. */
 static void
 rescue_usual(struct rescue *r, double seconds)
 {
-	double usual = r->usual;
+	double usual = r->usual, quick = r->quick;
 
 	r->usual = usual > 0 ? usual + (seconds - usual) / 8 : seconds;
+	r->quick = quick > 0 ? MIN(seconds, quick + (seconds - quick) / 64) :
+	    seconds;
 }
 
 /* Be careful for a while after an error that took so long. */
@@ -416,7 +418,7 @@ piece_read_all(struct worker *w, struct hold *h, struct io *io)
 	r->begun = true;
 	if (errno_is_medium(io->err)) {
 		r->longest = MAX(seconds, r->longest);
-		gaps_error(&r->gaps, r->longest, r->rotates);
+		gaps_error(&r->gaps, seconds, r->quick, r->rotates);
 		exclusive_failed(&r->exclusive, h->ticket, r->longest);
 		*io = piece_read_before(w, h, *io);
 	} else if (io->err != 0 || io->done < io->len) {

@@ -29,7 +29,10 @@ struct trial {
 	bool		 shorts;	/* a read brings some of what is good
 					 * before the bad block */
 	bool		 reader;	/* who asks for something every 8th read */
-	double		 seconds;	/* of an error */
+	struct times {
+		double		 error, read;	/* s: each takes so long, */
+		unsigned	 stuck;	/* but this error 60 s */
+	}		 times;
 	struct seg	 failed;	/* the last read that has failed */
 	uint64_t	 good;		/* bytes read */
 	unsigned	 errors, reads;
@@ -47,7 +50,7 @@ reallocarray(void *old, size_t n, size_t size)
 static void
 trial_begin(struct trial *t, uint64_t size, const struct bad *bad, size_t n)
 {
-	*t = (struct trial){ .bad = bad, .n = n, .seconds = .1 };
+	*t = (struct trial){ .bad = bad, .n = n, .times.error = .1 };
 	assert_int_equal(map_init(&t->map, size, MIB, 0), 0);
 	gaps_begin(&t->gaps, &t->map, UNIT, 0, FIRST);
 }
@@ -108,7 +111,8 @@ work_off(struct trial *t, struct gaps_fill what, uint64_t until)
 			assert_false(t->failed.off == s.off &&
 			    t->failed.len == s.len);
 			t->failed = s;
-			gaps_error(&t->gaps, t->seconds, false);
+			gaps_error(&t->gaps, t->errors == t->times.stuck ? 60 :
+			    t->times.error, t->times.read, false);
 		}
 		if (good > 0)
 			assert_int_equal(map_set(&t->map, s.off, good,
@@ -180,31 +184,68 @@ CASE(ends_first)
 	trial_end(&t);
 }
 
+struct met {
+	unsigned	 errors, reads;
+};
+
+/* What it takes to read all that is good between runs of "least" bytes or more. */
+static struct met
+meet_runs(uint64_t least, struct times times)
+{
+	enum { RUNS = 20 };
+	struct bad bad[RUNS];
+	uint64_t i, good = RUNS * 32 * least;
+	struct trial t;
+
+	for (i = 0; i < RUNS; i++) {
+		bad[i].off = (i * 30 + 2) * least + i * i * 7 * UNIT;
+		bad[i].end = bad[i].off + least + i * i * (least / 160 / UNIT) *
+		    UNIT;
+		good -= bad[i].end - bad[i].off;
+	}
+	trial_begin(&t, RUNS * 32 * least, bad, RUNS);
+	t.times = times;
+	work_off(&t, (struct gaps_fill){ 0 }, good);
+	assert_int_equal(t.good, good);
+	assert_true(t.errors >= 2 * RUNS);
+	trial_end(&t);
+	return (struct met){ t.errors, t.reads };
+}
+
 /*
  * What was jumped over before a run is read by the block, which saves an error,
  * where that takes less time than one.
  */
 CASE(by_the_block)
 {
-	enum { RUNS = 20 };
-	unsigned errors[2];
-	struct bad bad[RUNS];
-	uint64_t i, dear, good = 256 * MIB;
-	struct trial t;
+	struct met cheap = meet_runs(400 * KIB, (struct times){ .error = .01 });
+	struct met dear = meet_runs(400 * KIB, (struct times){ .error = 10 });
 
-	for (i = 0; i < RUNS; i++) {
-		bad[i].off = (i * 12 + 1) * MIB + i * i * 7 * UNIT;
-		bad[i].end = bad[i].off + 400 * KIB + i * i * 5 * UNIT;
-		good -= bad[i].end - bad[i].off;
+	assert_in_range(dear.errors, 1, cheap.errors - 10);
+}
+
+/* One error that took long does not make the next ones dearer. */
+CASE(one_is_stuck)
+{
+	struct met t = meet_runs(8 * MIB, (struct times){ .error = 2 }), one;
+	unsigned i;
+
+	for (i = 1; i < t.errors; i += 20) {
+		one = meet_runs(8 * MIB, (struct times){ .error = 2,
+			.stuck = i });
+		assert_in_range(one.reads, 1, t.reads + t.reads / 50);
 	}
-	for (dear = 0; dear < 2; dear++) {
-		trial_begin(&t, 256 * MIB, bad, RUNS);
-		t.seconds = dear == 1 ? 10 : .01;
-		work_off(&t, (struct gaps_fill){ 0 }, good);
-		errors[dear] = t.errors;
-		trial_end(&t);
-	}
-	assert_in_range(errors[1], 2 * RUNS, errors[0] - RUNS / 2);
+}
+
+/* Where each request takes long, so few blocks are read that it pays. */
+CASE(requests_are_long)
+{
+	struct met cheap = meet_runs(4 * MIB, (struct times){ .error = .01 });
+	struct met slow = meet_runs(4 * MIB, (struct times){ .error = 10,
+		.read = .02 });
+
+	assert_true(slow.errors * 10. + slow.reads * .02 <=
+	    cheap.errors * 10. + cheap.reads * .02);
 }
 
 /* A giant area and single blocks: it waits until these are done. */
