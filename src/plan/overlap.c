@@ -30,13 +30,20 @@ look_for_block(struct stack *all, const struct endpoint *ep)
 		stack_not_seen(all, ep->id.node, ESTALE);
 }
 
+/* The id of the disk of an end, or 0.  Few have to make room for its facts. */
+static uint64_t
+id_of(const struct endpoint *ep)
+{
+	struct disk d;
+
+	return endpoint_disk(ep, &d) ? disk_id(&d) : 0;
+}
+
 /* The id of a disk that is reached over a network, or 0. */
 static uint64_t
 id_of_remote(const struct endpoint *ep)
 {
-	struct disk d;
-
-	return ep->is.remote && endpoint_disk(ep, &d) ? disk_id(&d) : 0;
+	return ep->is.remote ? id_of(ep) : 0;
 }
 
 /* Whether anything is known about where the end lies. */

@@ -493,15 +493,20 @@ not_awaitable(const struct plan *p, struct fault *f)
 	return p->opts->wait < 0 || p->src->is.remote ? 0 : not_unique(p, f);
 }
 
-/* maxtemp= needs a disk whose temperature the kernel knows. */
-static int
-not_measurable(const struct plan *p, struct fault *f)
+static bool
+safety_measurable(const struct endpoint *ep)
 {
 	struct disk d;
 	double is;
 
-	if (p->opts->maxtemp < 0 || (endpoint_disk(p->src, &d) &&
-	    disk_temperature(d.whole, &is)))
+	return endpoint_disk(ep, &d) && disk_temperature(d.whole, &is);
+}
+
+/* maxtemp= needs a disk whose temperature the kernel knows. */
+static int
+not_measurable(const struct plan *p, struct fault *f)
+{
+	if (p->opts->maxtemp < 0 || safety_measurable(p->src))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "maxtemp=: the temperature of %s "
 	    "is not known; for a SATA disk load the module drivetemp",
