@@ -258,9 +258,9 @@ if type -P lvm >/dev/null; then
 	it "looks into an active LVM group" bare_group
 	it "looks into an active LVM group in a container" in_group
 	it "... and into a container in a volume of one" under_group
-	it "tells of a volume of it that grows meanwhile" group_meanwhile lvm_of lvextend -L +3M vg0/root
-	it "... that is moved" group_meanwhile lvm_of pvmove --alloc anywhere -n root /dev/mapper/c:0-2 /dev/mapper/c:34-36
-	it "... whose file system is mounted and changed" group_meanwhile volume_changed
+	long "tells of a volume of it that grows meanwhile" group_meanwhile lvm_of lvextend -L +3M vg0/root
+	long "... that is moved" group_meanwhile lvm_of pvmove --alloc anywhere -n root /dev/mapper/c:0-2 /dev/mapper/c:34-36
+	long "... whose file system is mounted and changed" group_meanwhile volume_changed
 else
 	skip "no lvm" "groups of LVM"
 fi
@@ -560,5 +560,5 @@ rolled()
 }
 if type -P lvm xfs_db mkfs.xfs dumpe2fs >/dev/null; then
 	modprobe -a xfs cbc essiv
-	it "loses nothing of stacks that dice have made" rolled "${SEED:-20261128}" "${MANY:-3}"
+	LONG=${LONG-}${MANY-}${ONLY-} long "loses nothing of stacks that dice have made" rolled "${SEED:-20261128}" "${MANY:-3}"
 fi
