@@ -44,7 +44,7 @@ instructions()
 	    --tool=callgrind --callgrind-out-file=log "$pardd" if=src of=dst && cmp src dst || return
 	n=$(callgrind_annotate --threshold=100 log | sed 's/,//g' |
 	    awk '/PROGRAM TOTALS/ { n = $1 } /:strcmp[^(]*$/ { n -= $1 } END { print n + 0 }')
-	((n > 400000 && n <= 487000 + 3500 * loops)) || fail "$n instructions, $loops loop devices"
+	((n > 400000 && n <= 489000 + 3500 * loops)) || fail "$n instructions, $loops loop devices"
 }
 given 'command -v valgrind' "no valgrind" it "copies 1 MiB in 0.5 M instructions" instructions
 
