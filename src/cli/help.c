@@ -394,7 +394,7 @@ zsh_row(FILE *out, const char *name, const char *end, const char *help)
 {
 	char row[256];
 
-	snprintf(row, sizeof(row), "%s%s:%s", name, end, help);
+	snprintf(row, sizeof(row), "%.40s%.8s:%.150s", name, end, help);
 	help_quote(out, row);
 }
 
