@@ -576,6 +576,12 @@ queue_put_back(struct queue *q, struct slot *s)
 	slot_ended(q, s);
 }
 
+static struct slot *
+slot_of(struct io *io)
+{
+	return (struct slot *)((char *)io - offsetof(struct slot, io));
+}
+
 /* Take requests that a library has finished; false if there are none. */
 static bool
 take_ended(struct queue *q)
@@ -584,8 +590,7 @@ take_ended(struct queue *q)
 	bool any = false;
 
 	while ((io = uring_ended(&q->uring)) != NULL) {
-		queue_put_back(q, (struct slot *)((char *)io -
-		    offsetof(struct slot, io)));
+		queue_put_back(q, slot_of(io));
 		any = true;
 	}
 	return any;

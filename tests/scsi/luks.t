@@ -156,7 +156,7 @@ it "... whose mapping is suspended" suspended
 meanwhile()
 {
 	local pid
-	container || return
+	"${made:-container}" || return
 	"$pardd" if="$D" of="$T" used=only rate=10M json=json 2>err &
 	pid=$!
 	until_true 60 grep -q progress json && kill -STOP $pid && "$@"
@@ -220,13 +220,8 @@ wipe_source()
 # A group that changes in the midst of its copy.
 group_meanwhile()
 {
-	local pid
-	group || return
-	"$pardd" if="$D" of="$T" used=only rate=10M json=json 2>err &
-	pid=$!
-	until_true 60 grep -q progress json && kill -STOP $pid && "$@"
-	kill -CONT $pid && wait $pid
-	(($? == 102)) && last_says '^pardd: NOT complete: .* of .* has changed'
+	local made=group
+	meanwhile "$@"
 }
 volume_changed()
 {
