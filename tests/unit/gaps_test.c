@@ -194,7 +194,7 @@ meet_runs(uint64_t least, struct times times)
 {
 	enum { RUNS = 20 };
 	struct bad bad[RUNS];
-	uint64_t i, good = RUNS * 32 * least;
+	uint64_t i, good = least * 32 * RUNS;
 	struct trial t;
 
 	for (i = 0; i < RUNS; i++) {
@@ -203,7 +203,7 @@ meet_runs(uint64_t least, struct times times)
 		    UNIT;
 		good -= bad[i].end - bad[i].off;
 	}
-	trial_begin(&t, RUNS * 32 * least, bad, RUNS);
+	trial_begin(&t, least * 32 * RUNS, bad, RUNS);
 	t.times = times;
 	work_off(&t, (struct gaps_fill){ 0 }, good);
 	assert_int_equal(t.good, good);
