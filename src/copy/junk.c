@@ -194,6 +194,7 @@ junk_note(struct junk *j, const struct look *l, const struct held *h)
 	    junk_came_late(j, &l->last);
 
 	junk_know_block(j, &l->first);
+	junk_know_block(j, &l->last);
 	j->late[j->lates++ % JUNK_LATE] = l->first;
 	j->late[j->lates++ % JUNK_LATE] = l->last;
 	if (!doubtful || junk_other_known(j, h->sum) == NULL)
@@ -222,11 +223,12 @@ junk_choose(struct junk *j, struct sample *known, struct held *first)
 }
 
 /*
- * Whether known blocks are what they were.  One is enough: a source in use may
- * change.  If none can be read, that is the concern of who judges errors.
+ * Read known blocks.  Returns 0 if they are what they were, of which one is
+ * enough: a source in use may change; else EIO, or why the source is gone.  If
+ * none can be read, that is the concern of who judges errors.
  */
-static bool
-junk_as_before(struct worker *w, struct io *io, struct sample *known,
+static int
+junk_reread(struct worker *w, struct io *io, struct sample *known,
     struct held *first)
 {
 	unsigned i, other = 0;
@@ -239,55 +241,60 @@ junk_as_before(struct worker *w, struct io *io, struct sample *known,
 		lane_transfer(&w->src, io);
 		if (io->err == 0 && io->done == io->len) {
 			if (junk_sum(io->buf, io->len) == known->sum)
-				return true;
+				return 0;
 			other++;
+		} else if (errno_is_gone(io->err)) {
+			return io->err;
 		}
 	}
-	return other == 0;
+	return other == 0 ? 0 : EIO;
 }
 
-/* Confirm all that is held; returns false, and the first, if it is junk. */
-static bool
+/* Confirm all that is held; else as junk_reread, and the first. */
+static int
 junk_confirm(struct worker *w, struct held *first)
 {
 	struct junk *j = &w->job->junk;
 	struct io io = { .op = OP_READ, .len = w->job->p->sector,
 		.careful = true };
 	struct sample known = { .sum = 0 };
-	bool right = true;
 	size_t errors;
+	int err = 0;
 
 	io.buf = page_alloc(io.len);
 	if (io.buf == NULL)
-		return true;
+		return 0;
 	pthread_mutex_lock(&j->lock);
 	j->asked = j->helds;
 	j->due = false;
 	errors = j->errors;
-	while (right && j->asked > 0) {
+	while (err == 0 && j->asked > 0) {
 		pthread_mutex_unlock(&j->lock);
-		right = junk_as_before(w, &io, &known, first);
+		err = junk_reread(w, &io, &known, first);
 		pthread_mutex_lock(&j->lock);
-		if (right)
+		if (err == 0)
 			junk_drop(j, j->asked, known.sum);
 	}
 	j->asked = 0;
-	if (right)
+	if (err == 0)
 		j->believed = errors;
 	pthread_mutex_unlock(&j->lock);
 	free(io.buf);
-	return right;
+	return err;
 }
 
-/* What is no data is worse than an error. */
+/* What is no data, or may be none because the source is gone. */
 static void
-junk_say(struct io *io, uint64_t sum)
+junk_say(struct io *io, uint64_t sum, int err)
 {
-	io->err = ENODEV;
+	io->err = err == EIO ? ENODEV : err;
 	io->status = 0;
 	io->done = 0;
-	snprintf(io->why, sizeof(io->why), "%s now where it had something else",
-	    sum == 0 ? "zeros, as there are" : "the same again, as there is");
+	io->why[0] = '\0';
+	if (err == EIO)
+		snprintf(io->why, sizeof(io->why), "%s now where it had "
+		    "something else", sum == 0 ? "zeros, as there are" :
+		    "the same again, as there is");
 }
 
 bool
@@ -296,7 +303,8 @@ junk_feel(struct worker *w, struct io *io, enum seg_status was)
 	struct junk *j = &w->job->junk;
 	struct held h = { { io->off, io->done, was }, 0 };
 	struct look l;
-	bool whole = junk_look_at(w, io, &l), ask = false, right = true;
+	bool whole = junk_look_at(w, io, &l), ask = false;
+	int err;
 
 	pthread_mutex_lock(&j->lock);
 	if (whole) {
@@ -308,11 +316,11 @@ junk_feel(struct worker *w, struct io *io, enum seg_status was)
 	if (!ask)
 		return true;
 	pthread_mutex_lock(&j->look);
-	right = junk_confirm(w, &h);
+	err = junk_confirm(w, &h);
 	pthread_mutex_unlock(&j->look);
-	if (!right)
-		junk_say(io, h.sum);
-	return right;
+	if (err != 0)
+		junk_say(io, h.sum, err);
+	return err == 0;
 }
 
 bool
@@ -331,12 +339,13 @@ bool
 junk_last(struct worker *w, struct io *io)
 {
 	struct held first;
+	int err = junk_held(w->job) ? junk_confirm(w, &first) : 0;
 
-	if (!junk_held(w->job) || junk_confirm(w, &first))
+	if (err == 0)
 		return true;
 	io->off = first.seg.off;
 	io->len = (size_t)first.seg.len;
-	junk_say(io, first.sum);
+	junk_say(io, first.sum, err);
 	return false;
 }
 

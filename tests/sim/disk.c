@@ -409,7 +409,7 @@ sim_open(struct endpoint *ep, bool look, struct fault *f)
 			return fault_set(f, STATUS_ERRNO + ENODEV, "not there");
 		d->returns--;
 		d->gone_at = NEVER;
-		d->lies = false;
+		d->lies = d->known = false;
 		forget_errors(d);	/* they were perhaps none */
 	}
 	if (machine.viewed && n == 1)

@@ -135,11 +135,12 @@ spoil_source(struct disk *d, bool worse, bool rescued)
 	}
 	if (chance(8))
 		d->gone_at = some(8);
-	if (rescued && chance(8))
+	if (rescued && chance(4))
 		d->lie_at = some(6);
 	if (chance(8))
 		d->hang_at = some(8);
-	d->returns = rescued && chance(2) ? (unsigned)some(3) : 0;
+	d->returns = rescued && chance(d->lie_at == NEVER ? 2 : 1) ?
+	    (unsigned)some(3) : 0;
 }
 
 static void
@@ -222,7 +223,7 @@ throw_rescue(struct line *l, struct order *o, bool last)
 
 	add(l, "map=map");
 	add(l, "mapinterval=1");
-	if (chance(3))
+	if (chance(machine.source.lie_at == NEVER ? 3 : 1))
 		add(l, "wait=20");
 	if (way > 2 && way < 6)
 		add(l, "%s", limits[way - 3]);

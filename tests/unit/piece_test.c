@@ -581,3 +581,41 @@ CASE(is_sparse)
 			finish();
 		}
 }
+
+/* One read of the first piece; returns the errno that came of it, or 0. */
+static int
+read_first(struct worker *w)
+{
+	struct io io = { .op = OP_READ, .buf = w->buf, .len = CHUNK };
+
+	lane_transfer(&w->src, &io);
+	assert_true(junk_feel(w, &io, UNTRIED) == (io.err == 0 ||
+	    io.err == EIO));
+	if (io.err == ENODEV)
+		assert_string_equal(io.why,
+		    "zeros, as there are now where it had something else");
+	else
+		assert_string_equal(io.why, "");
+	return io.err;
+}
+
+/* A source answers zeros after an error, or is gone when it is asked why. */
+CASE(is_junk_by_the_end_of_what_was_read_before)
+{
+	unsigned gone;
+
+	for (gone = 0; gone < 2; gone++) {
+		struct worker *w = begin();
+
+		memset(from, 0, SECTOR);
+		from[CHUNK - 1] = 5;
+		assert_int_equal(read_first(w), 0);
+		lose(3, 1, 1);
+		assert_int_equal(read_first(w), EIO);
+		memset(from, 0, CHUNK);
+		end.at = gone ? end.n + 2 : 0;
+		end.act = GO;
+		assert_int_equal(read_first(w), gone ? ENXIO : ENODEV);
+		finish();
+	}
+}
