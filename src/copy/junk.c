@@ -11,7 +11,9 @@
  *	held	what is in doubt; if not confirmed, it becomes untried
  *
  * A known block is read at the first doubtful read after each error, after a
- * number of them, once a map was saved without them, and at the end.
+ * number of them, once a map was saved without them, and at the end.  While
+ * none can be read, what is held stays so; at the end, or once too much is, the
+ * source is taken for gone.
  *
  * An error is noticed when its read returns, and other workers have read
  * meanwhile.  So what is doubtful is held even before any error, and trusted as
@@ -206,53 +208,70 @@ junk_note(struct junk *j, const struct look *l, const struct held *h)
 	    (j->errors > 0 && j->helds >= MANY);
 }
 
-/* A known block that can confirm what is held first; false: all is. */
+/* What is held first, and a known block to confirm it; false: there is none. */
 static bool
 junk_choose(struct junk *j, struct sample *known, struct held *first)
 {
-	bool some;
+	const struct sample *s;
 
 	pthread_mutex_lock(&j->lock);
-	some = j->asked > 0;
-	if (some) {
-		*first = j->held[0];
-		*known = *junk_other_known(j, first->sum);
-	}
+	*first = j->held[0];
+	s = junk_other_known(j, first->sum);
+	if (s != NULL)
+		*known = *s;
 	pthread_mutex_unlock(&j->lock);
-	return some;
+	return s != NULL;
+}
+
+/* A block that cannot be read any more makes room for another. */
+static void
+junk_unknow(struct junk *j, const struct sample *s)
+{
+	size_t i;
+
+	pthread_mutex_lock(&j->lock);
+	for (i = 0; i < j->n && j->n == JUNK_KNOWN; i++)
+		if (j->known[i].sum == s->sum)
+			j->known[i] = j->known[--j->n];
+	pthread_mutex_unlock(&j->lock);
 }
 
 /*
  * Read known blocks.  Returns 0 if they are what they were, of which one is
- * enough: a source in use may change; else EIO, or why the source is gone.  If
- * none can be read, that is the concern of who judges errors.
+ * enough: a source in use may change; else EIO; why the source is gone; or
+ * EAGAIN if none can be read.
  */
 static int
 junk_reread(struct worker *w, struct io *io, struct sample *known,
-    struct held *first)
+    struct held *first, unsigned tries)
 {
 	unsigned i, other = 0;
 
-	for (i = 0; i < TRIES && junk_choose(&w->job->junk, known, first);
+	for (i = 0; i < tries && junk_choose(&w->job->junk, known, first);
 	    i++) {
 		io->off = lane_off(&w->src, known->at);
 		io->done = 0;
 		io->err = io->status = 0;
 		lane_transfer(&w->src, io);
-		if (io->err == 0 && io->done == io->len) {
-			if (junk_sum(io->buf, io->len) == known->sum)
-				return 0;
-			other++;
-		} else if (errno_is_gone(io->err)) {
-			return io->err;
+		if (io->err != 0 || io->done < io->len) {
+			if (errno_is_gone(io->err))
+				return io->err;
+			junk_unknow(&w->job->junk, known);
+		} else if (junk_sum(io->buf, io->len) == known->sum) {
+			return 0;
+		} else if (++other == TRIES) {
+			break;
 		}
 	}
-	return other == 0 ? 0 : EIO;
+	return other == 0 ? EAGAIN : EIO;
 }
 
-/* Confirm all that is held; else as junk_reread, and the first. */
+/*
+ * Confirm all that is held; else as junk_reread, and the first.  It may wait
+ * for a block that can be read, unless it must be known now.
+ */
 static int
-junk_confirm(struct worker *w, struct held *first)
+junk_confirm(struct worker *w, struct held *first, bool now)
 {
 	struct junk *j = &w->job->junk;
 	struct io io = { .op = OP_READ, .len = w->job->p->sector,
@@ -263,19 +282,23 @@ junk_confirm(struct worker *w, struct held *first)
 
 	io.buf = page_alloc(io.len);
 	if (io.buf == NULL)
-		return 0;
+		return ENOMEM;
 	pthread_mutex_lock(&j->lock);
 	j->asked = j->helds;
 	j->due = false;
 	errors = j->errors;
+	now = now || j->helds >= MANY;
 	while (err == 0 && j->asked > 0) {
 		pthread_mutex_unlock(&j->lock);
-		err = junk_reread(w, &io, &known, first);
+		err = junk_reread(w, &io, &known, first, now ? JUNK_KNOWN :
+		    TRIES);
 		pthread_mutex_lock(&j->lock);
 		if (err == 0)
 			junk_drop(j, j->asked, known.sum);
 	}
 	j->asked = 0;
+	if (err == EAGAIN && !now)
+		err = 0;
 	if (err == 0)
 		j->believed = errors;
 	pthread_mutex_unlock(&j->lock);
@@ -283,18 +306,18 @@ junk_confirm(struct worker *w, struct held *first)
 	return err;
 }
 
-/* What is no data, or may be none because the source is gone. */
+/* What is no data, or may be none, as err says. */
 static void
 junk_say(struct io *io, uint64_t sum, int err)
 {
-	io->err = err == EIO ? ENODEV : err;
+	io->err = err == EIO || err == EAGAIN ? ENODEV : err;
 	io->status = 0;
 	io->done = 0;
-	io->why[0] = '\0';
-	if (err == EIO)
-		snprintf(io->why, sizeof(io->why), "%s now where it had "
-		    "something else", sum == 0 ? "zeros, as there are" :
-		    "the same again, as there is");
+	snprintf(io->why, sizeof(io->why), "%s", err == EAGAIN ?
+	    "no answer any longer, even for what could be read before" :
+	    err != EIO ? "" : sum == 0 ?
+	    "zeros, as there are now where it had something else" :
+	    "the same again, as there is now where it had something else");
 }
 
 bool
@@ -316,7 +339,7 @@ junk_feel(struct worker *w, struct io *io, enum seg_status was)
 	if (!ask)
 		return true;
 	pthread_mutex_lock(&j->look);
-	err = junk_confirm(w, &h);
+	err = junk_confirm(w, &h, false);
 	pthread_mutex_unlock(&j->look);
 	if (err != 0)
 		junk_say(io, h.sum, err);
@@ -335,11 +358,11 @@ junk_held(struct job *job)
 	return some;
 }
 
-bool
-junk_last(struct worker *w, struct io *io)
+static bool
+junk_check(struct worker *w, struct io *io, bool now)
 {
-	struct held first;
-	int err = junk_held(w->job) ? junk_confirm(w, &first) : 0;
+	struct held first = { .sum = 0 };
+	int err = junk_held(w->job) ? junk_confirm(w, &first, now) : 0;
 
 	if (err == 0)
 		return true;
@@ -347,6 +370,12 @@ junk_last(struct worker *w, struct io *io)
 	io->len = (size_t)first.seg.len;
 	junk_say(io, first.sum, err);
 	return false;
+}
+
+bool
+junk_last(struct worker *w, struct io *io)
+{
+	return junk_check(w, io, true);
 }
 
 bool
@@ -377,7 +406,7 @@ junk_settle(struct worker *w, struct io *io)
 	if (!due)
 		return true;
 	pthread_mutex_lock(&j->look);
-	right = junk_last(w, io);
+	right = junk_check(w, io, false);
 	pthread_mutex_unlock(&j->look);
 	return right;
 }

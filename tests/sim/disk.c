@@ -150,8 +150,11 @@ read_sector(struct disk *d, size_t i, unsigned char *to, bool alone)
 		d->met[i]++;
 		d->alone[i] += alone;
 		d->failed = true;
-		if (d->known && d->requests >= d->lie_at)
+		if (d->known && d->requests >= d->lie_at && !d->lies) {
 			d->lies = d->lied = d->vanished = true;
+			d->mute_at = d->zeros == 0 ? NEVER : d->requests +
+			    d->zeros;
+		}
 		return EIO;
 	}
 	memcpy(to, d->now + i * SECTOR, SECTOR);
@@ -181,6 +184,8 @@ one_sector(struct disk *d, const struct io *io, bool lies)
 	if (i >= d->sectors)
 		return io->op == OP_READ ? -1 : ENOSPC;
 	if (lies && io->op == OP_READ) {
+		if (d->requests > d->mute_at)
+			return EIO;
 		memset(io->buf + io->done, 0, SECTOR);
 		return 0;
 	}

@@ -137,6 +137,8 @@ spoil_source(struct disk *d, bool worse, bool rescued)
 		d->gone_at = some(8);
 	if (rescued && chance(4))
 		d->lie_at = some(6);
+	if (d->lie_at != NEVER && chance(3))
+		d->zeros = (unsigned)some(5);
 	if (chance(8))
 		d->hang_at = some(8);
 	d->returns = rescued && chance(d->lie_at == NEVER ? 2 : 1) ?

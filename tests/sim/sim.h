@@ -34,7 +34,9 @@ struct disk {
 	uint64_t	 lose_at;	/* what it wrote back is lost, by one */
 	uint64_t	 hang_at;	/* the same: it takes 2 s */
 	uint64_t	 lie_at;	/* after an error from here on it has
-					 * zeros, and no errors any more, */
+					 * zeros, and no errors any more, or */
+	unsigned	 zeros;		/* for so many requests, and then */
+	uint64_t	 mute_at;	/* nothing but errors, */
 	bool		 known;		/* if it was seen to have more */
 	bool		 lies, lied;	/* now; ever */
 	unsigned	 returns;	/* so often, when it is gone and opened

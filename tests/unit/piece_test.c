@@ -2,6 +2,7 @@
  * The copy, piece by piece: unreadable blocks and holes, a disk that names bad
  * blocks correctly or wrongly, and a run that is stopped.
  */
+#define POOR_OF_ALL
 #include "test.h"
 
 #include <stdlib.h>
@@ -582,11 +583,11 @@ CASE(is_sparse)
 		}
 }
 
-/* One read of the first piece; returns the errno that came of it, or 0. */
+/* One read from the first byte on; returns the errno that came of it, or 0. */
 static int
-read_first(struct worker *w)
+read_first(struct worker *w, size_t len)
 {
-	struct io io = { .op = OP_READ, .buf = w->buf, .len = CHUNK };
+	struct io io = { .op = OP_READ, .buf = w->buf, .len = len };
 
 	lane_transfer(&w->src, &io);
 	assert_true(junk_feel(w, &io, UNTRIED) == (io.err == 0 ||
@@ -599,23 +600,56 @@ read_first(struct worker *w)
 	return io.err;
 }
 
-/* A source answers zeros after an error, or is gone when it is asked why. */
+/* After a good read and an error, the source answers zeros. */
+static struct worker *
+begin_junk(void)
+{
+	struct worker *w = begin();
+
+	memset(from, 0, CHUNK);
+	from[CHUNK - 1] = 5;
+	assert_int_equal(read_first(w, CHUNK), 0);
+	lose(3, 1, 1);
+	assert_int_equal(read_first(w, CHUNK), EIO);
+	memset(from, 0, CHUNK);
+	return w;
+}
+
 CASE(is_junk_by_the_end_of_what_was_read_before)
 {
-	unsigned gone;
+	assert_int_equal(read_first(begin_junk(), CHUNK), ENODEV);
+	finish();
+}
 
-	for (gone = 0; gone < 2; gone++) {
-		struct worker *w = begin();
+CASE(is_not_confirmed_by_a_source_that_is_gone)
+{
+	struct worker *w = begin_junk();
 
-		memset(from, 0, SECTOR);
-		from[CHUNK - 1] = 5;
-		assert_int_equal(read_first(w), 0);
-		lose(3, 1, 1);
-		assert_int_equal(read_first(w), EIO);
-		memset(from, 0, CHUNK);
-		end.at = gone ? end.n + 2 : 0;
-		end.act = GO;
-		assert_int_equal(read_first(w), gone ? ENXIO : ENODEV);
-		finish();
-	}
+	end.at = end.n + 2;
+	end.act = GO;
+	assert_int_equal(read_first(w, CHUNK), ENXIO);
+	finish();
+}
+
+CASE(is_held_while_nothing_confirms_it)
+{
+	struct worker *w = begin_junk();
+	struct io io = { .op = OP_READ };
+
+	lose(CHUNK / SECTOR - 1, 1, 255);
+	assert_int_equal(read_first(w, CHUNK / 2), 0);
+	assert_true(junk_held(&job));
+	assert_false(junk_last(w, &io));
+	assert_int_equal(io.err, ENODEV);
+	assert_string_equal(io.why,
+	    "no answer any longer, even for what could be read before");
+	lose(CHUNK / SECTOR - 1, 1, 0);
+	from[CHUNK - 1] = 5;
+	assert_true(junk_last(w, &io));
+	assert_false(junk_held(&job));
+	job.junk.due = true;
+	poor_after(0);
+	io.err = read_first(w, CHUNK / 2);
+	assert_true(!poor_was() || io.err == ENOMEM);
+	finish();
 }
