@@ -46,7 +46,7 @@ bool elsewhere_pick(struct job *, enum seg_status, uint64_t *dice,
  * Reread the block of an end that has the byte at "off", past the page
  * cache, into io->buf; io->len is its size.
  */
-bool elsewhere_read(struct lane *, struct io *, uint64_t off);
+bool elsewhere_read(struct worker *, struct lane *, struct io *, uint64_t off);
 
 /* Whether a read failed because it timed out, or was lost on its way. */
 bool elsewhere_late(const struct io *);

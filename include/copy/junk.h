@@ -24,7 +24,12 @@ struct sample {			/* a block that was read */
 
 struct held {			/* what is doubtful */
 	struct seg	 seg;	/* with its old status */
-	uint64_t	 sum;	/* of its first block */
+	uint64_t	 sum;	/* of the block that is doubtful */
+};
+
+struct edge {			/* how a read began or ended */
+	struct sample	 block;
+	struct seg	 read;	/* with its old status; empty: a test */
 };
 
 struct junk {
@@ -33,7 +38,7 @@ struct junk {
 	struct sample	 known[JUNK_KNOWN];	/* blocks that differ from each
 						 * other */
 	size_t		 n, next;	/* how many; the one read next */
-	struct sample	 late[JUNK_LATE];	/* edges of the last reads, */
+	struct edge	 late[JUNK_LATE];	/* of the last reads, */
 	size_t		 lates;		/* how many there were */
 	struct held	*held;		/* room for JUNK_HELD; NULL: none is
 					 * held, as the first error ends it */
@@ -54,8 +59,12 @@ void junk_end(struct junk *);
 /* The sum of a block of len bytes; that of zeros is 0. */
 uint64_t junk_sum(const unsigned char *, size_t len);
 
-/* Remember a block of the source that was read. */
-void junk_know(struct junk *, const struct sample *);
+/* Remember n blocks of the source that were read, and the one read last. */
+void junk_know(struct junk *, const struct sample *, size_t n,
+    const struct sample *last);
+
+/* Note that a block at "at" of the source was read as a test. */
+void junk_saw(struct junk *, uint64_t at, const unsigned char *, size_t len);
 
 /*
  * Record a read of the source at io->off, of a range that had the status "was".

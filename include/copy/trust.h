@@ -33,6 +33,7 @@ enum { TRUST_BLOCKS = 16 };
 struct agreed {			/* equal blocks of both ends, not zeros */
 	struct sample at[TRUST_BLOCKS];
 	size_t	 n;
+	struct sample last;	/* how the last read ended */
 };
 
 /*

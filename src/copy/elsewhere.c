@@ -61,12 +61,15 @@ elsewhere_pick(struct job *job, enum seg_status status, uint64_t *dice,
 }
 
 bool
-elsewhere_read(struct lane *lane, struct io *io, uint64_t off)
+elsewhere_read(struct worker *w, struct lane *lane, struct io *io, uint64_t off)
 {
 	io->off = off - lane_place(lane, off) % io->len;
 	io->done = 0;
 	io->err = io->status = 0;
 	lane_transfer(lane, io);
+	if (io->err == 0 && lane == &w->src)
+		junk_saw(&w->job->junk, lane_place(lane, io->off), io->buf,
+		    io->len);
 	return io->err == 0;
 }
 
@@ -113,7 +116,7 @@ elsewhere_probe(struct worker *w, struct lane *lane, struct io *io,
 				continue;
 			off = elsewhere_any(lane, &dice);
 		}
-		if (elsewhere_read(lane, io, off))
+		if (elsewhere_read(w, lane, io, off))
 			return YES;
 		if (i < most)
 			none = NO;
@@ -140,7 +143,7 @@ ask_anywhere(struct worker *w, struct lane *lane, struct io *io, unsigned most)
 	for (i = 0; i < most; i++) {
 		if (w->job->stop || lane->ep->geo.size <= 0)
 			return UNKNOWN;
-		if (elsewhere_read(lane, io, elsewhere_any(lane, &dice)))
+		if (elsewhere_read(w, lane, io, elsewhere_any(lane, &dice)))
 			return YES;
 		if (!error_unexplained(io))
 			return UNKNOWN;

@@ -100,24 +100,47 @@ junk_know_block(struct junk *j, const struct sample *s)
 		j->known[j->n++] = *s;
 }
 
-void
-junk_know(struct junk *j, const struct sample *s)
+/* lock */
+static void
+junk_note_edge(struct junk *j, const struct sample *s, struct seg read)
 {
+	j->late[j->lates++ % JUNK_LATE] = (struct edge){ *s, read };
+}
+
+void
+junk_know(struct junk *j, const struct sample *s, size_t n,
+    const struct sample *last)
+{
+	size_t i;
+
 	pthread_mutex_lock(&j->lock);
-	junk_know_block(j, s);
+	for (i = 0; i < n; i++)
+		junk_know_block(j, &s[i]);
+	junk_note_edge(j, last, (struct seg){ .len = 0 });
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* lock: whether a read elsewhere has just begun or ended with this block. */
-static bool
+void
+junk_saw(struct junk *j, uint64_t at, const unsigned char *buf, size_t len)
+{
+	const struct sample s = { at, junk_sum(buf, len) };
+
+	pthread_mutex_lock(&j->lock);
+	junk_note_edge(j, &s, (struct seg){ .len = 0 });
+	pthread_mutex_unlock(&j->lock);
+}
+
+/* lock: a read elsewhere that has just begun or ended with this block. */
+static const struct edge *
 junk_came_late(const struct junk *j, const struct sample *s)
 {
 	size_t i, n = j->lates < JUNK_LATE ? j->lates : JUNK_LATE;
 
 	for (i = 0; i < n; i++)
-		if (j->late[i].sum == s->sum && j->late[i].at != s->at)
-			return true;
-	return false;
+		if (j->late[i].block.sum == s->sum &&
+		    j->late[i].block.at != s->at)
+			return &j->late[i];
+	return NULL;
 }
 
 /* What a read has brought: its whole blocks, and what it looks like. */
@@ -184,26 +207,37 @@ junk_hold(struct junk *j, const struct held *h)
 			return;
 		}
 	}
+	if (j->errors == 0 && j->helds == MANY)
+		memmove(j->held, j->held + 1, --j->helds * sizeof(*j->held));
 	if (j->helds < JUNK_HELD)
 		j->held[j->helds++] = *h;
 }
 
-/* lock: record a read; whether a known block is to be read because of it. */
+/*
+ * lock: record a read; whether a known block is to be read because of it.  Of
+ * two reads with the same edge, the one recorded first can be the junk.
+ */
 static bool
-junk_note(struct junk *j, const struct look *l, const struct held *h)
+junk_note(struct junk *j, const struct look *l, const struct seg *read)
 {
-	bool doubtful = l->repeats || junk_came_late(j, &l->first) ||
+	const struct edge *first = junk_came_late(j, &l->first);
+	const struct edge *late = first != NULL ? first :
 	    junk_came_late(j, &l->last);
+	struct held h = { *read, l->repeats || first != NULL ? l->first.sum :
+	    l->last.sum };
+	struct held other = { .sum = h.sum };
 
+	if (late != NULL && !l->repeats)
+		other.seg = late->read;
 	junk_know_block(j, &l->first);
 	junk_know_block(j, &l->last);
-	j->late[j->lates++ % JUNK_LATE] = l->first;
-	j->late[j->lates++ % JUNK_LATE] = l->last;
-	if (!doubtful || junk_other_known(j, h->sum) == NULL)
+	junk_note_edge(j, &l->first, *read);
+	junk_note_edge(j, &l->last, *read);
+	if ((!l->repeats && late == NULL) || junk_other_known(j, h.sum) == NULL)
 		return j->due;
-	if (j->errors == 0 && j->helds == MANY)
-		memmove(j->held, j->held + 1, --j->helds * sizeof(*j->held));
-	junk_hold(j, h);
+	junk_hold(j, &h);
+	if (other.seg.len > 0)
+		junk_hold(j, &other);
 	return j->due || j->errors > j->believed ||
 	    (j->errors > 0 && j->helds >= MANY);
 }
@@ -258,6 +292,7 @@ junk_reread(struct worker *w, struct io *io, struct sample *known,
 				return io->err;
 			junk_unknow(&w->job->junk, known);
 		} else if (junk_sum(io->buf, io->len) == known->sum) {
+			junk_saw(&w->job->junk, known->at, io->buf, io->len);
 			return 0;
 		} else if (++other == TRIES) {
 			break;
@@ -324,25 +359,23 @@ bool
 junk_feel(struct worker *w, struct io *io, enum seg_status was)
 {
 	struct junk *j = &w->job->junk;
-	struct held h = { { io->off, io->done, was }, 0 };
+	const struct seg read = { io->off, io->done, was };
+	struct held first = { .sum = 0 };
 	struct look l;
-	bool whole = junk_look_at(w, io, &l), ask = false;
+	bool whole = junk_look_at(w, io, &l), ask;
 	int err;
 
 	pthread_mutex_lock(&j->lock);
-	if (whole) {
-		h.sum = l.first.sum;
-		ask = junk_note(j, &l, &h);
-	}
+	ask = whole && junk_note(j, &l, &read);
 	j->errors += io->err != 0 && io->err != ECANCELED;
 	pthread_mutex_unlock(&j->lock);
 	if (!ask)
 		return true;
 	pthread_mutex_lock(&j->look);
-	err = junk_confirm(w, &h, false);
+	err = junk_confirm(w, &first, false);
 	pthread_mutex_unlock(&j->look);
 	if (err != 0)
-		junk_say(io, h.sum, err);
+		junk_say(io, first.sum, err);
 	return err == 0;
 }
 
@@ -358,11 +391,11 @@ junk_held(struct job *job)
 	return some;
 }
 
-static bool
-junk_check(struct worker *w, struct io *io, bool now)
+bool
+junk_last(struct worker *w, struct io *io)
 {
 	struct held first = { .sum = 0 };
-	int err = junk_held(w->job) ? junk_confirm(w, &first, now) : 0;
+	int err = junk_held(w->job) ? junk_confirm(w, &first, true) : 0;
 
 	if (err == 0)
 		return true;
@@ -370,12 +403,6 @@ junk_check(struct worker *w, struct io *io, bool now)
 	io->len = (size_t)first.seg.len;
 	junk_say(io, first.sum, err);
 	return false;
-}
-
-bool
-junk_last(struct worker *w, struct io *io)
-{
-	return junk_check(w, io, true);
 }
 
 bool
@@ -406,7 +433,7 @@ junk_settle(struct worker *w, struct io *io)
 	if (!due)
 		return true;
 	pthread_mutex_lock(&j->look);
-	right = junk_check(w, io, false);
+	right = junk_last(w, io);
 	pthread_mutex_unlock(&j->look);
 	return right;
 }

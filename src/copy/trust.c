@@ -305,6 +305,9 @@ note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
 {
 	uint64_t off = p->src_off + s->off, end = off + s->len, next;
 
+	if (end % p->sector == 0 && s->len >= p->sector)
+		a->last = (struct sample){ end - p->sector,
+		    junk_sum(buf + s->len - p->sector, p->sector) };
 	for (; off < end; buf += next - off, off = next) {
 		next = off - off % p->sector + p->sector;
 		next = next < end ? next : end;
@@ -390,7 +393,7 @@ trust_map(const struct plan *p, struct map *map, uint64_t pos,
 	struct pair t = { .alike = a };
 	bool same;
 
-	a->n = 0;
+	*a = (struct agreed){ .n = 0 };
 	n = trust_spread(map, size, at);
 	if (n == 0 || !trust_open_target(&t.dst, p, size) ||
 	    !look_at_source(&t.src, p, size))

@@ -148,7 +148,7 @@ ask_read(struct worker *w, struct io *io, unsigned most)
 		if (!elsewhere_pick(job, FINISHED, dice, &off) &&
 		    !any_outside(w, &off))
 			return NOTHING_READ;
-		good += elsewhere_read(&w->src, io, off);
+		good += elsewhere_read(w, &w->src, io, off);
 	}
 	return good == need ? YES : good > 0 ? SOME : NO;
 }
@@ -164,7 +164,7 @@ ask_fresh(struct worker *w, struct io *io)
 	    i++) {
 		if (w->job->stop)
 			return STOPPED;
-		if (elsewhere_read(&w->src, io, off))
+		if (elsewhere_read(w, &w->src, io, off))
 			return YES;
 	}
 	return NO;

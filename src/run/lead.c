@@ -164,15 +164,13 @@ rescue_trust(struct job *job, struct fault *f)
 {
 	struct map_totals t;
 	struct agreed a;
-	size_t i;
 
 	if (trust_map(job->p, &job->map, mapsaver_stood(&job->rescue->mapsaver,
 	    job->p), &job->stop, &a, f) != 0)
 		return false;
 	t = map_totals(&job->map);
 	job->junk.errors = t.bad + t.failed > 0;
-	for (i = 0; i < a.n; i++)
-		junk_know(&job->junk, &a.at[i]);
+	junk_know(&job->junk, a.at, a.n, &a.last);
 	return true;
 }
 

@@ -58,6 +58,8 @@ machine_cut(void)
 	size_t i;
 
 	machine.dark = true;
+	machine.source.accused |= machine.source.lies &&
+	    machine.source.requests > machine.source.mute_at;
 	for (d = machine.target; d < machine.target + machine.targets; d++)
 		for (i = 0; i < d->sectors; i++)
 			if (d->dirty[i] && sched_roll(2) == 0)
@@ -95,7 +97,8 @@ machine_again(void)
 		d->gone_at = NEVER;
 	if (d->lies)
 		d->lie_at = NEVER;
-	d->lies = d->vanished = d->known = false;
+	d->lies = d->vanished = false;
+	d->known = 0;
 	forget_errors(d);
 }
 
@@ -150,10 +153,10 @@ read_sector(struct disk *d, size_t i, unsigned char *to, bool alone)
 		d->met[i]++;
 		d->alone[i] += alone;
 		d->failed = true;
-		if (d->known && d->requests >= d->lie_at && !d->lies) {
+		if (d->known > d->again && d->requests >= d->lie_at && !d->lies) {
 			d->lies = d->lied = d->vanished = true;
-			d->mute_at = d->zeros == 0 ? NEVER : d->requests +
-			    d->zeros;
+			d->mute_at = d->answers == 0 ? NEVER : d->requests +
+			    d->answers;
 		}
 		return EIO;
 	}
@@ -186,12 +189,26 @@ one_sector(struct disk *d, const struct io *io, bool lies)
 	if (lies && io->op == OP_READ) {
 		if (d->requests > d->mute_at)
 			return EIO;
-		memset(io->buf + io->done, 0, SECTOR);
+		memcpy(io->buf + io->done, d->junk +
+		    i * SECTOR % d->block, SECTOR);
 		return 0;
 	}
 	return io->op == OP_READ ? read_sector(d, i, io->buf + io->done,
 	    io->len == d->block) :
 	    write_sector(d, i, io->op == OP_ZERO ? NULL : io->buf + io->done);
+}
+
+/* It has read well, from this block to that one. */
+static void
+see(struct disk *d, const unsigned char *first, const unsigned char *last)
+{
+	if (first[0] != 0 && (d->known == 0 || memcmp(first, d->seen,
+	    SECTOR) != 0)) {
+		memcpy(d->seen, first, SECTOR);
+		d->known++;
+	}
+	if (d->again)
+		memcpy(d->junk, last, d->block);
 }
 
 static void
@@ -218,8 +235,8 @@ sim_transfer(struct lane *lane, struct io *io)
 	if (err > 0 && io->op == OP_READ)	/* it reads whole blocks */
 		io->done -= io->done % d->block;
 	io->err = err < 0 ? 0 : err;
-	d->known = d->known || (err == 0 && io->len > 0 && io->buf != NULL &&
-	    io->buf[0] != 0);
+	if (io->op == OP_READ && err == 0 && !lies && io->len >= d->block)
+		see(d, io->buf, io->buf + io->len - d->block);
 	if (io->err == EIO && !machine.dark && d->exact)
 		io->bad_off = io->off + io->done;
 }
@@ -414,7 +431,8 @@ sim_open(struct endpoint *ep, bool look, struct fault *f)
 			return fault_set(f, STATUS_ERRNO + ENODEV, "not there");
 		d->returns--;
 		d->gone_at = NEVER;
-		d->lies = d->known = false;
+		d->lies = false;
+		d->known = 0;
 		forget_errors(d);	/* they were perhaps none */
 	}
 	if (machine.viewed && n == 1)

@@ -138,7 +138,9 @@ spoil_source(struct disk *d, bool worse, bool rescued)
 	if (rescued && chance(4))
 		d->lie_at = some(6);
 	if (d->lie_at != NEVER && chance(3))
-		d->zeros = (unsigned)some(5);
+		d->answers = (unsigned)some(5);
+	memset(d->junk, chance(3) ? 0xff : 0, sizeof(d->junk));
+	d->again = chance(3);
 	if (chance(8))
 		d->hang_at = some(8);
 	d->returns = rescued && chance(d->lie_at == NEVER ? 2 : 1) ?

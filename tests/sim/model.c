@@ -61,7 +61,10 @@ near_bad(size_t from)
 	return false;
 }
 
-/* What was there, the source's, or zeros in the place of what is bad. */
+/*
+ * What was there, the source's, zeros in the place of what is bad, or junk of a
+ * source that lies.
+ */
 static const char *
 only_ours(unsigned t, const unsigned char *image)
 {
@@ -74,9 +77,9 @@ only_ours(unsigned t, const unsigned char *image)
 			continue;
 		if (i < order.seek || i >= order.seek + order.count)
 			return "a sector was written that is none of the copy";
-		if (!copied(image, i) && !(zeroed(image, i) &&
-		    (machine.source.lied ||
-		    near_bad(i - order.seek + order.skip))))
+		if (!copied(image, i) && !machine.source.lied &&
+		    !(zeroed(image, i) &&
+		    near_bad(i - order.seek + order.skip)))
 			return "a sector is neither the source's nor the old";
 	}
 	return NULL;
@@ -115,7 +118,8 @@ map_true(const char *text)
 			if (what == '+' && !copied(machine.target[0].kept,
 			    i - order.skip + order.seek))
 				return "the map calls finished what is not";
-			if (what == '-' && !near_bad(i))
+			if (what == '-' && !near_bad(i) &&
+			    !machine.source.accused)
 				return "the map calls bad what is not";
 		}
 	}

@@ -34,10 +34,15 @@ struct disk {
 	uint64_t	 lose_at;	/* what it wrote back is lost, by one */
 	uint64_t	 hang_at;	/* the same: it takes 2 s */
 	uint64_t	 lie_at;	/* after an error from here on it has
-					 * zeros, and no errors any more, or */
-	unsigned	 zeros;		/* for so many requests, and then */
-	uint64_t	 mute_at;	/* nothing but errors, */
-	bool		 known;		/* if it was seen to have more */
+					 * this, and no errors any more, or */
+	unsigned char	 junk[4096];	/* of which this is a block */
+	bool		 again;		/* that is: what it read last */
+	unsigned	 answers;	/* for so many requests, and then */
+	uint64_t	 mute_at;	/* nothing but errors; a power cut may
+					 * come before this is understood, */
+	bool		 accused;
+	unsigned	 known;		/* if so many others were read well, */
+	unsigned char	 seen[SECTOR];	/* of which this was the last */
 	bool		 lies, lied;	/* now; ever */
 	unsigned	 returns;	/* so often, when it is gone and opened
 					 * again */

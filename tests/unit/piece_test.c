@@ -583,11 +583,11 @@ CASE(is_sparse)
 		}
 }
 
-/* One read from the first byte on; returns the errno that came of it, or 0. */
+/* One read; returns the errno that came of it, or 0. */
 static int
-read_first(struct worker *w, size_t len)
+read_at(struct worker *w, uint64_t off, size_t len)
 {
-	struct io io = { .op = OP_READ, .buf = w->buf, .len = len };
+	struct io io = { .op = OP_READ, .buf = w->buf, .off = off, .len = len };
 
 	lane_transfer(&w->src, &io);
 	assert_true(junk_feel(w, &io, UNTRIED) == (io.err == 0 ||
@@ -608,16 +608,16 @@ begin_junk(void)
 
 	memset(from, 0, CHUNK);
 	from[CHUNK - 1] = 5;
-	assert_int_equal(read_first(w, CHUNK), 0);
+	assert_int_equal(read_at(w, 0, CHUNK), 0);
 	lose(3, 1, 1);
-	assert_int_equal(read_first(w, CHUNK), EIO);
+	assert_int_equal(read_at(w, 0, CHUNK), EIO);
 	memset(from, 0, CHUNK);
 	return w;
 }
 
 CASE(is_junk_by_the_end_of_what_was_read_before)
 {
-	assert_int_equal(read_first(begin_junk(), CHUNK), ENODEV);
+	assert_int_equal(read_at(begin_junk(), 0, CHUNK), ENODEV);
 	finish();
 }
 
@@ -627,7 +627,7 @@ CASE(is_not_confirmed_by_a_source_that_is_gone)
 
 	end.at = end.n + 2;
 	end.act = GO;
-	assert_int_equal(read_first(w, CHUNK), ENXIO);
+	assert_int_equal(read_at(w, 0, CHUNK), ENXIO);
 	finish();
 }
 
@@ -637,7 +637,7 @@ CASE(is_held_while_nothing_confirms_it)
 	struct io io = { .op = OP_READ };
 
 	lose(CHUNK / SECTOR - 1, 1, 255);
-	assert_int_equal(read_first(w, CHUNK / 2), 0);
+	assert_int_equal(read_at(w, 0, CHUNK / 2), 0);
 	assert_true(junk_held(&job));
 	assert_false(junk_last(w, &io));
 	assert_int_equal(io.err, ENODEV);
@@ -649,7 +649,25 @@ CASE(is_held_while_nothing_confirms_it)
 	assert_false(junk_held(&job));
 	job.junk.due = true;
 	poor_after(0);
-	io.err = read_first(w, CHUNK / 2);
+	io.err = read_at(w, 0, CHUNK / 2);
 	assert_true(!poor_was() || io.err == ENOMEM);
+	finish();
+}
+
+/* A read brings the last block of one that began before, and ends before it. */
+CASE(is_held_with_what_repeats_it)
+{
+	struct worker *w = begin();
+
+	assert_int_equal(read_at(w, 0, CHUNK), 0);
+	memcpy(from + (size_t)2 * CHUNK, from + (size_t)2 * CHUNK - SECTOR,
+	    SECTOR);
+	assert_int_equal(read_at(w, (uint64_t)2 * CHUNK, SECTOR), 0);
+	assert_int_equal(read_at(w, CHUNK, CHUNK), 0);
+	lose(3, 1, 1);
+	assert_int_equal(read_at(w, 0, CHUNK), EIO);
+	assert_true(junk_doubts(&job, (uint64_t)2 * CHUNK, SECTOR));
+	assert_true(junk_doubts(&job, CHUNK, CHUNK));
+	assert_false(junk_doubts(&job, 0, CHUNK));
 	finish();
 }
