@@ -484,32 +484,31 @@ lvm_extents(struct lvm *v)
 /* ------------------------------------------------------- logical volumes */
 
 static const struct kind_of_segment {
-	const char *type, *says;	/* NULL: lies in another one */
+	const char *types, *says;	/* NULL: lies in another one */
 } segment_kinds[] = {
 	{ "striped", "LVM stripes" }, { "thin-pool", "LVM thin pool" },
-	{ "thin", NULL }, { "snapshot", NULL }, { "vdo", NULL },
-	{ "error", NULL }, { "zero", NULL },
+	{ "thin snapshot vdo error zero", NULL },
 	{ "cache", "LVM cache" }, { "cache-pool", "LVM cache pool" },
 	{ "writecache", "LVM write cache" }, { "integrity", "LVM integrity" },
 	{ "vdo-pool", "LVM VDO pool" }, { "mirror", "LVM mirror" },
-	{ "raid0", "LVM RAID" }, { "raid0_meta", "LVM RAID" },
-	{ "raid1", "LVM RAID" }, { "raid10", "LVM RAID" },
-	{ "raid10_near", "LVM RAID" }, { "raid4", "LVM RAID" },
-	{ "raid5", "LVM RAID" }, { "raid5_la", "LVM RAID" },
-	{ "raid5_ra", "LVM RAID" }, { "raid5_ls", "LVM RAID" },
-	{ "raid5_rs", "LVM RAID" }, { "raid5_n", "LVM RAID" },
-	{ "raid6", "LVM RAID" }, { "raid6_zr", "LVM RAID" },
-	{ "raid6_nr", "LVM RAID" }, { "raid6_nc", "LVM RAID" },
+	{ "raid0 raid0_meta raid1 raid10 raid10_near raid4 raid5 raid5_la "
+	    "raid5_ra raid5_ls raid5_rs raid5_n raid6 raid6_zr raid6_nr "
+	    "raid6_nc", "LVM RAID" },
 };
 
 static const struct kind_of_segment *
 segment_kind(const struct word *type)
 {
+	struct word list, w;
 	size_t i;
 
-	for (i = 0; i < sizeof(segment_kinds) / sizeof(*segment_kinds); i++)
-		if (word_is(type, segment_kinds[i].type))
-			return &segment_kinds[i];
+	for (i = 0; i < sizeof(segment_kinds) / sizeof(*segment_kinds); i++) {
+		list = (struct word){ segment_kinds[i].types,
+			strlen(segment_kinds[i].types) };
+		while (list_word(&list, &w))
+			if (words_same(&w, type))
+				return &segment_kinds[i];
+	}
 	return NULL;
 }
 
