@@ -690,84 +690,43 @@ used_survey_parts(struct used *u, struct look *l)
 	return err;
 }
 
-/* The same for a tree in a volume. */
-static void
-doubt_volumes(struct used *u)
+/* Leave out nothing at all, for this reason. */
+static void __attribute__((format(printf, 2, 3)))
+doubt_all(struct used *u, const char *fmt, ...)
 {
-	size_t i, k;
+	char why[IDLE_WHY];
+	va_list ap;
+	size_t i;
 
-	for (i = 0; i < u->n; i++) {
-		if (u->fs[i].within == 0 ||
-		    strcmp(u->fs[i].type, "DM_verity_hash") != 0)
-			continue;
-		u->free.n = 0;
-		for (k = 0; k < u->n; k++)
-			used_whole(&u->fs[k], "%s may have digests of its free "
-			    "blocks (dm-verity)", u->fs[i].volume);
-	}
-}
-
-/* Remove a range from a list in order.  Returns 0 or ENOMEM. */
-static int
-used_list_cut(struct used_list *l, uint64_t off, uint64_t end)
-{
-	struct used_list rest = { .n = 0 };
-	const struct seg *s;
-	int err = 0;
-
-	for (s = l->seg; s < l->seg + l->n && err == 0; s++) {
-		err = used_list_add(&rest, s->off, MIN(s->off + s->len, off));
-		if (err == 0)
-			err = used_list_add(&rest, MAX(s->off, end),
-			    s->off + s->len);
-	}
-	free(l->seg);
-	*l = rest;
-	return err;
-}
-
-/* Copy one as a whole after all, with what lies in it. */
-static int
-used_take_back(struct used *u, size_t at, const char *why)
-{
-	uint64_t off, place, n;
-	size_t i, k;
-	int err = 0;
-
-	for (off = 0; off < u->fs[at].length && err == 0; off += n) {
-		n = u->fs[at].length - off;
-		place = used_place(u, &u->fs[at], off, &n);
-		err = used_list_cut(&u->free, place, place + n);
-	}
-	for (i = at; i < u->n; i++) {
-		for (k = i; k != at && u->fs[k].within > 0; )
-			k = u->fs[k].within - 1;
-		if (k == at)
-			used_whole(&u->fs[i], "%s", why);
-	}
-	return err;
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	u->free.n = 0;
+	for (i = 0; i < u->n; i++)
+		used_whole(&u->fs[i], "%s", why);
 }
 
 /*
- * Two physical volumes of a group whose metadata differs: LVM believes the
- * newer one, which may have another volume where the older one has none.
+ * A hash tree in a volume is like one in a partition.  Of two physical volumes
+ * of a group whose metadata differs LVM believes the newer one, which may have
+ * another volume where the older one has none.
  */
-static int
-doubt_groups(struct used *u)
+static void
+doubt_volumes(struct used *u)
 {
-	static const char why[] = "its group has other metadata on another "
-	    "partition";
-	size_t i, k;
-	int err = 0;
+	const struct used_fs *a, *b;
 
-	for (i = 0; i < u->n && err == 0; i++)
-		for (k = 0; k < u->n && err == 0; k++)
-			if (strcmp(u->fs[i].type, "LVM2_member") == 0 &&
-			    u->fs[i].group[0] != '\0' &&
-			    strcmp(u->fs[i].group, u->fs[k].group) == 0 &&
-			    u->fs[i].stamp != u->fs[k].stamp)
-				err = used_take_back(u, i, why);
-	return err;
+	for (a = u->fs; a < u->fs + u->n; a++) {
+		if (a->within > 0 && strcmp(a->type, "DM_verity_hash") == 0)
+			doubt_all(u, "%s may have digests of its free blocks "
+			    "(dm-verity)", a->volume);
+		for (b = u->fs; b < a; b++)
+			if (a->group[0] != '\0' && a->stamp != b->stamp &&
+			    strcmp(a->group, b->group) == 0)
+				doubt_all(u, "partitions %u and %u have "
+				    "different metadata of one group of LVM",
+				    b->partition, a->partition);
+	}
 }
 
 int
@@ -787,5 +746,5 @@ used_look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 	used_list_sort(&u->free);
 	used_list_sort(&u->meta);
 	doubt_volumes(u);
-	return err == 0 ? doubt_groups(u) : err;
+	return err;
 }
