@@ -448,21 +448,18 @@ used_whose(char *to, size_t room, const struct used *u)
 const char *
 used_name(char *to, size_t room, const struct used_fs *fs)
 {
-	char what[176] = "";
+	bool in = fs->partition > 0, of = fs->volume[0] != '\0';
+	char part[32] = "", what[176] = "";
 
 	if (fs->label[0] != '\0')
 		snprintf(what, sizeof(what), " (%s \"%s\")", fs->type,
 		    fs->label);
 	else if (fs->type[0] != '\0')
 		snprintf(what, sizeof(what), " (%s)", fs->type);
-	if (fs->partition > 0 && fs->volume[0] != '\0')
-		snprintf(to, room, "partition %u: %s%s", fs->partition,
-		    fs->volume, what);
-	else if (fs->partition > 0)
-		snprintf(to, room, "partition %u%s", fs->partition, what);
-	else if (fs->volume[0] != '\0')
-		snprintf(to, room, "%s%s", fs->volume, what);
-	else
-		snprintf(to, room, "the file system%s", what);
+	if (in)
+		snprintf(part, sizeof(part), "partition %u%s", fs->partition,
+		    of ? ": " : "");
+	snprintf(to, room, "%s%s%s", part, in || of ? fs->volume :
+	    "the file system", what);
 	return to;
 }

@@ -463,6 +463,22 @@ used_add_parts(struct used *u, const struct plan *p, const struct parts *t)
 	return err;
 }
 
+/* Leave out nothing at all, for this reason. */
+static void __attribute__((format(printf, 2, 3)))
+doubt_all(struct used *u, const char *fmt, ...)
+{
+	char why[IDLE_WHY];
+	va_list ap;
+	size_t i;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	u->free.n = 0;
+	for (i = 0; i < u->n; i++)
+		used_whole(&u->fs[i], "%s", why);
+}
+
 /*
  * If a partitioned disk as a whole has the signature of a file system or a
  * RAID, one of the two is a leftover, and nobody knows which.
@@ -471,11 +487,10 @@ static void
 doubt_table(struct used *u, const struct plan *p)
 {
 	struct volume v;
-	size_t i;
 
 	parts_volume(p->src, 0, (uint64_t)p->src->geo.size, &v);
-	for (i = 0; i < u->n && v.signs > 0; i++)
-		used_whole(&u->fs[i], "the whole of %s has the signature of %s",
+	if (v.signs > 0)
+		doubt_all(u, "the whole of %s has the signature of %s",
 		    p->src->name, v.first);
 }
 
@@ -519,7 +534,6 @@ doubt_backup(struct used *u, struct look *l, uint32_t sector)
 	unsigned char head[GPT_HEAD], other[GPT_HEAD];
 	uint64_t at, size = (uint64_t)l->p->src->geo.size;
 	int err;
-	size_t i;
 
 	l->base = 0;
 	err = look_read(l, sector, head, sizeof(head));
@@ -527,10 +541,9 @@ doubt_backup(struct used *u, struct look *l, uint32_t sector)
 	    GPT_OTHER), (uint64_t)sector, &at) && at < size &&
 	    size - at >= sizeof(other)) {
 		err = look_read(l, at, other, sizeof(other));
-		for (i = 0; i < u->n && err == 0 && is_gpt(other) &&
-		    memcmp(head + GPT_SUM, other + GPT_SUM, SUM) != 0; i++)
-			used_whole(&u->fs[i], "the GPT at the end has other "
-			    "partitions");
+		if (err == 0 && is_gpt(other) &&
+		    memcmp(head + GPT_SUM, other + GPT_SUM, SUM) != 0)
+			doubt_all(u, "the GPT at the end has other partitions");
 	}
 	return err == ENOMEM ? err : 0;
 }
@@ -579,9 +592,9 @@ doubt_spans(struct used *u, const struct parts *t, bool spans)
 
 	for (i = 0; i < t->n; i++)
 		spans |= part_spans(&t->part[i]);
-	for (i = 0; i < u->n && spans; i++)
-		used_whole(&u->fs[i], "it is on a Windows dynamic disk, whose "
-		    "volumes may span several");
+	if (spans)
+		doubt_all(u, "it is on a Windows dynamic disk, whose volumes "
+		    "may span several");
 }
 
 /*
@@ -592,16 +605,13 @@ static void
 doubt_trees(struct used *u, const struct plan *p, const struct parts *t)
 {
 	struct volume v;
-	size_t i, k;
+	size_t k;
 
 	for (k = 0; k < t->n; k++) {
 		parts_volume(p->src, t->part[k].start, t->part[k].length, &v);
-		if (strcmp(v.type, "DM_verity_hash") != 0)
-			continue;
-		for (i = 0; i < u->n; i++)
-			used_whole(&u->fs[i], "partition %u may have digests "
-			    "of its free blocks (dm-verity)",
-			    t->part[k].number);
+		if (strcmp(v.type, "DM_verity_hash") == 0)
+			doubt_all(u, "partition %u may have digests of its "
+			    "free blocks (dm-verity)", t->part[k].number);
 	}
 }
 
@@ -639,7 +649,7 @@ doubt_beside(struct used *u, const struct plan *p)
 	struct disk_part *part = NULL;
 	uint64_t block = p->src->geo.block;
 	struct disk d;
-	size_t n = 0, i, k;
+	size_t n = 0, k;
 	bool spans;
 
 	if (!endpoint_disk(p->src, &d) || d.partition == 0 ||
@@ -649,10 +659,10 @@ doubt_beside(struct used *u, const struct plan *p)
 	for (k = 0; k < n; k++) {
 		spans |= part[k].length > block && node_has(part[k].node,
 		    part[k].name, part[k].length - block, "PRIVHEAD");
-		for (i = 0; part[k].node != d.node && i < u->n &&
-		    node_has(part[k].node, part[k].name, 0, "verity\0"); i++)
-			used_whole(&u->fs[i], "%s may have digests of its free "
-			    "blocks (dm-verity)", part[k].name);
+		if (part[k].node != d.node &&
+		    node_has(part[k].node, part[k].name, 0, "verity\0"))
+			doubt_all(u, "%s may have digests of its free blocks "
+			    "(dm-verity)", part[k].name);
 	}
 	doubt_spans(u, &none, spans);
 	free(part);
@@ -688,22 +698,6 @@ used_survey_parts(struct used *u, struct look *l)
 	}
 	parts_free(&t);
 	return err;
-}
-
-/* Leave out nothing at all, for this reason. */
-static void __attribute__((format(printf, 2, 3)))
-doubt_all(struct used *u, const char *fmt, ...)
-{
-	char why[IDLE_WHY];
-	va_list ap;
-	size_t i;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	u->free.n = 0;
-	for (i = 0; i < u->n; i++)
-		used_whole(&u->fs[i], "%s", why);
 }
 
 /*
