@@ -300,27 +300,21 @@ used_uncovered(struct used_fs *fs, struct look *l, const struct fs_map *m)
 	return 0;
 }
 
-/* Add its free ranges. */
+/* Add its free ranges, or its metadata, to those of the source. */
 static int
-used_take_free(struct used *u, const struct plan *p, const struct used_fs *fs,
-    const struct fs_map *m)
+used_take(struct used *u, const struct plan *p, const struct used_fs *fs,
+    const struct fs_extents *list, bool spare)
 {
-	const struct fs_extent *x, *end = m->free.at + m->free.n;
+	const struct fs_extent *x, *end = list->at + list->n;
 	uint64_t off, at, n;
 	int err = 0;
 
-	for (x = m->free.at; x < end; x++)
+	for (x = list->at; x < end; x++)
 		for (off = 0; off < x->len && err == 0; off += n) {
 			n = x->len - off;
 			at = used_place(u, fs, x->off + off, &n);
-			err = used_list_free(&u->free, p, at, at + n);
-		}
-	end = m->meta.at + m->meta.n;
-	for (x = m->meta.at; x < end; x++)
-		for (off = 0; off < x->len && err == 0; off += n) {
-			n = x->len - off;
-			at = used_place(u, fs, x->off + off, &n);
-			err = used_list_add(&u->meta, at, at + n);
+			err = spare ? used_list_free(&u->free, p, at, at + n) :
+			    used_list_add(&u->meta, at, at + n);
 		}
 	return err;
 }
@@ -342,10 +336,8 @@ used_opened(struct used_fs *fs, struct look *l, struct fs_map *m, dev_t *mapper)
 /* Whether its free ranges are proven, and may be left out. */
 static bool
 used_proven(struct used_fs *fs, struct used *u, struct look *l,
-    struct fs_map *m, dev_t *mapper, int *err)
+    const struct fs_source *source, struct fs_map *m, dev_t *mapper, int *err)
 {
-	struct fs_source source = { .read = used_read, .arg = l,
-		.length = fs->length };
 	struct volume v;
 
 	used_identify(l, &v);
@@ -354,7 +346,7 @@ used_proven(struct used_fs *fs, struct used *u, struct look *l,
 	if (fs->within == 0 && used_placed(fs, u, l->p) != 0)
 		return false;
 	*err = fs_map_read(strcmp(v.first, "linux_raid_member") == 0 ?
-	    v.first : v.type, &source, l->how, m);
+	    v.first : v.type, source, l->how, m);
 	return *err == 0 && (strcmp(m->type, "crypto_LUKS") != 0 ||
 	    used_opened(fs, l, m, mapper)) && used_convinced(fs, m, &v) == 0 &&
 	    used_undivided(fs, l) == 0 && used_uncovered(fs, l, m) == 0 &&
@@ -363,18 +355,15 @@ used_proven(struct used_fs *fs, struct used *u, struct look *l,
 
 /* Whether it can at least show what to read first; this need not be true. */
 static bool
-used_guessed(struct used_fs *fs, struct look *l, struct fs_map *m,
-    dev_t *mapper, int *err)
+used_guessed(struct used_fs *fs, struct look *l,
+    const struct fs_source *source, struct fs_map *m, dev_t *mapper, int *err)
 {
-	struct fs_source source = { .read = used_read, .arg = l,
-		.length = fs->length };
-
 	if (fs->within == 0 &&
 	    fs->off + fs->length > (uint64_t)l->p->src->geo.size) {
 		used_whole(fs, "it goes beyond the end of %s", l->p->src->name);
 		return false;
 	}
-	*err = fs_map_read("", &source, l->how, m);
+	*err = fs_map_read("", source, l->how, m);
 	if (*err != 0)
 		return false;
 	if (strcmp(m->type, "crypto_LUKS") == 0 &&
@@ -392,6 +381,8 @@ static int
 used_judge(struct used *u, size_t i, struct look *l)
 {
 	struct used_fs *fs = &u->fs[i];
+	struct fs_source source = { .read = used_read, .arg = l,
+		.length = fs->length };
 	struct fs_map m = { .type = "" };
 	size_t n = u->n;
 	dev_t mapper = 0;
@@ -399,9 +390,12 @@ used_judge(struct used *u, size_t i, struct look *l)
 
 	l->u = u;
 	l->fs = fs;
-	if ((l->how & FS_ORDER) != 0 ? used_guessed(fs, l, &m, &mapper, &err) :
-	    used_proven(fs, u, l, &m, &mapper, &err)) {
-		err = used_take_free(u, l->p, fs, &m);
+	if ((l->how & FS_ORDER) != 0 ?
+	    used_guessed(fs, l, &source, &m, &mapper, &err) :
+	    used_proven(fs, u, l, &source, &m, &mapper, &err)) {
+		err = used_take(u, l->p, fs, &m.free, true);
+		if (err == 0)
+			err = used_take(u, l->p, fs, &m.meta, false);
 		u->stamp = u->stamp * 31 + m.stamp;
 		if (err == 0)
 			err = used_add_volumes(u, i, &m);
