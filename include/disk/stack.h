@@ -129,10 +129,11 @@ int dm_pieces(dev_t node, struct dm_piece *, size_t room, size_t *n,
     bool *striped);
 
 /*
- * Get where the encrypted bytes of a device lie that consists of one crypt
- * target, each sector in its place.  Returns 0 or an errno value: ENOTSUP for
- * any other, or while it is suspended: who reads it would wait.
+ * Get where the encrypted bytes of a device lie that consists of crypt targets,
+ * each sector in its place, and perhaps of zeros, whose node is 0.  Returns 0
+ * or an errno value: ENOTSUP for others, or while it is suspended: who reads it
+ * would wait.  *n pieces were seen even so.
  */
-int dm_crypt(dev_t node, struct dm_piece *);
+int dm_crypt(dev_t node, struct dm_piece *, size_t room, size_t *n);
 
 #endif

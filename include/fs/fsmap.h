@@ -6,7 +6,7 @@
  * mounted or written.  Every number is checked before use, and what cannot be
  * read counts as used.  Supported: ext2/3/4, XFS, btrfs, NTFS, FAT12/16/32,
  * exFAT, swap; and what has volumes with file systems of their own: LVM2,
- * md RAID1.  Of LUKS the header is.
+ * md RAID1.  Of LUKS and BitLocker the header is.
  */
 #ifndef PARDD_FSMAP_H
 #define PARDD_FSMAP_H
@@ -85,10 +85,11 @@ struct fs_map {
 	struct fs_extents meta;	/* as requested by FS_META, FS_DEEP */
 	struct fs_volume *volume;	/* what lies in it, of several */
 	size_t	 volumes;
-	/* The UUID, without dashes, of what is encrypted, or of the group that
-	 * a physical volume is of; or "". */
+	/* The UUID, without dashes, of the group that a physical volume is of;
+	 * or "". */
 	char	 container[FS_UUID + 1];
-	uint64_t payload;	/* that does not begin before */
+	uint64_t payload;	/* what is encrypted does not begin before; 0:
+				 * nothing is */
 	uint32_t stamp;		/* differs when these have changed */
 	uint64_t end;		/* first byte behind it; 0: not known */
 	uint64_t used, free_bytes;	/* add up to the length of the

@@ -49,7 +49,7 @@ struct pieces {			/* where those found go */
 	struct dm_piece	*at;
 	size_t		 room, n;
 	bool		 striped;	/* some of striped targets */
-	bool		 crypt;		/* of crypt targets, and no others */
+	bool		 crypt;		/* of crypt targets, and of zeros */
 	bool		 suspended;	/* reads of it wait */
 };
 
@@ -65,18 +65,18 @@ read_place(char **text, struct dm_piece *piece)
 	return !__builtin_mul_overflow(sectors, SECTOR, &piece->off);
 }
 
-/* Add one of the n devices of a target. */
+/* Add one of the n devices of a target; without a text, zeros. */
 static int
 dm_add_piece(struct pieces *p, const struct dm_target_spec *spec,
     unsigned long n, char **text)
 {
-	struct dm_piece piece;
+	struct dm_piece piece = { .node = 0 };
 
 	if (p->n == p->room)
 		return E2BIG;
 	if (__builtin_mul_overflow(spec->sector_start, SECTOR, &piece.start) ||
 	    __builtin_mul_overflow(spec->length / n, SECTOR, &piece.length) ||
-	    !read_place(text, &piece))
+	    (text != NULL && !read_place(text, &piece)))
 		return EBADMSG;
 	p->at[p->n++] = piece;
 	return 0;
@@ -149,19 +149,22 @@ read_target(char *answer, size_t at, size_t end, struct pieces *p,
     size_t *next)
 {
 	struct dm_target_spec spec;
+	const char *type = spec.target_type;
 	char *text = answer + at + sizeof(spec);
 
 	if (at > end || end - at <= sizeof(spec))
 		return EBADMSG;
 	memcpy(&spec, answer + at, sizeof(spec));
+	spec.target_type[sizeof(spec.target_type) - 1] = '\0';
 	*next = spec.next;
+	if (p->crypt && strcmp(type, "zero") == 0)
+		return dm_add_piece(p, &spec, 1, NULL);
 	if (p->crypt)
-		return strncmp(spec.target_type, "crypt",
-		    sizeof(spec.target_type)) == 0 ?
-		    add_crypt(p, &spec, text) : ENOTSUP;
-	if (strncmp(spec.target_type, "linear", sizeof(spec.target_type)) == 0)
+		return strcmp(type, "crypt") == 0 ? add_crypt(p, &spec, text) :
+		    ENOTSUP;
+	if (strcmp(type, "linear") == 0)
 		return add_linear(p, &spec, text);
-	if (strncmp(spec.target_type, "striped", sizeof(spec.target_type)) != 0)
+	if (strcmp(type, "striped") != 0)
 		return ENOTSUP;
 	p->striped = true;
 	return add_stripes(p, &spec, text);
@@ -222,13 +225,13 @@ dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n,
 }
 
 int
-dm_crypt(dev_t node, struct dm_piece *piece)
+dm_crypt(dev_t node, struct dm_piece *piece, size_t room, size_t *n)
 {
-	struct pieces p = { .at = piece, .room = 1, .crypt = true };
+	struct pieces p = { .at = piece, .room = room, .crypt = true };
 	int err = dm_read(node, &p);
 
-	return err == 0 && (p.n == 0 || piece->start != 0 || p.suspended) ?
-	    ENOTSUP : err;
+	*n = p.n;
+	return err == 0 && p.suspended ? ENOTSUP : err;
 }
 
 /* Also if that cannot be asked. */

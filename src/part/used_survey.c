@@ -219,9 +219,7 @@ used_convinced(struct used_fs *fs, const struct fs_map *m,
 {
 	used_take_account(fs, m);
 	if (m->state == FS_UNKNOWN && m->type[0] == '\0')
-		return used_whole(fs, strcmp(v->type, "BitLocker") == 0 ?
-		    "it is encrypted, and stays so" :
-		    "its free space is not known");
+		return used_whole(fs, "its free space is not known");
 	if (m->state != FS_CLEAN)
 		return used_whole(fs, "%s", m->reason);
 	if (m->volumes == 1 && m->volume->n == 1 &&
@@ -319,18 +317,17 @@ used_take(struct used *u, const struct plan *p, const struct used_fs *fs,
 	return err;
 }
 
-/* Look into a container that is open; *mapper shows its contents. */
+/* Look into what is encrypted there, and not in its volumes, by *mapper. */
 static bool
 used_opened(struct used_fs *fs, struct look *l, struct fs_map *m, dev_t *mapper)
 {
 	char why[IDLE_WHY];
-	bool is = used_open(l, m, mapper, why) == 0;
 
-	if (!is) {
-		used_take_account(fs, m);
-		used_whole(fs, "%s", why);
-	}
-	return is;
+	if (strstr(m->type, "_member") != NULL ||
+	    used_open(l, m, mapper, why) >= 0)
+		return true;
+	used_take_account(fs, m);
+	return used_whole(fs, "%s", why) == 0;
 }
 
 /* Whether its free ranges are proven, and may be left out. */
@@ -347,8 +344,8 @@ used_proven(struct used_fs *fs, struct used *u, struct look *l,
 		return false;
 	*err = fs_map_read(strcmp(v.first, "linux_raid_member") == 0 ?
 	    v.first : v.type, source, l->how, m);
-	return *err == 0 && (strcmp(m->type, "crypto_LUKS") != 0 ||
-	    used_opened(fs, l, m, mapper)) && used_convinced(fs, m, &v) == 0 &&
+	return *err == 0 && used_opened(fs, l, m, mapper) &&
+	    used_convinced(fs, m, &v) == 0 &&
 	    used_undivided(fs, l) == 0 && used_uncovered(fs, l, m) == 0 &&
 	    (fs->within > 0 || used_idle(fs, u, l->p->src) == 0);
 }
@@ -366,8 +363,7 @@ used_guessed(struct used_fs *fs, struct look *l,
 	*err = fs_map_read("", source, l->how, m);
 	if (*err != 0)
 		return false;
-	if (strcmp(m->type, "crypto_LUKS") == 0 &&
-	    !used_opened(fs, l, m, mapper))
+	if (!used_opened(fs, l, m, mapper))
 		return true;		/* its keys come first */
 	used_take_account(fs, m);
 	fs->treated = TREATED_ORDERED;
@@ -399,9 +395,13 @@ used_judge(struct used *u, size_t i, struct look *l)
 		u->stamp = u->stamp * 31 + m.stamp;
 		if (err == 0)
 			err = used_add_volumes(u, i, &m);
-		if (u->n > n)
+		if (u->n > n && mapper != 0) {
 			u->fs[i + 1].mapper = mapper;
-		u->opened |= u->n > n && mapper != 0;
+			u->opened = true;
+			if (u->fs[i].type[0] == '\0')
+				strlcpy(u->fs[i].type, "dm-crypt",
+				    sizeof(u->fs[i].type));
+		}
 	}
 	fs_map_free(&m);
 	return err;

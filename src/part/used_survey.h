@@ -72,6 +72,8 @@ bool look_lost(const struct look *, uint64_t off, uint64_t len);
  * What lies in pieces.
  */
 
+#define NOWHERE	UINT64_MAX
+
 enum {
 	LEVELS_MOST = 6,	/* of volumes in volumes */
 	IDLE_WHY = 160,		/* bytes */
@@ -87,15 +89,15 @@ int used_add(struct used *, unsigned partition, uint64_t off, uint64_t length);
 int used_add_volumes(struct used *, size_t within, struct fs_map *);
 
 /*
- * Find the open mapping of ->fs, a container: then it has one volume, which is
- * read by the device *mapper.  Returns 0, or -1 with the reason in "why"
- * (IDLE_WHY bytes).
+ * Find an open mapping that shows what is encrypted in ->fs: then it has one
+ * volume, which is read by the device *mapper.  Returns 0; 1 if nothing is seen
+ * to be encrypted; or -1 with the reason in "why" (IDLE_WHY bytes).
  */
 int used_open(struct look *, struct fs_map *, dev_t *mapper, char *why);
 
 /*
- * Where a byte lies on the source; *len becomes what lies there as a piece, at
- * most.
+ * Where a byte lies on the source, or NOWHERE if a mapping makes it up; *len
+ * becomes what lies there as a piece, at most.
  */
 uint64_t used_place(const struct used *, const struct used_fs *, uint64_t off,
     uint64_t *len);

@@ -54,6 +54,8 @@ volume_up(const struct used *u, const struct used_fs **fs, uint64_t off,
 	while ((*fs)->within > 0 && !(plain && (*fs)->mapper != 0)) {
 		p = piece_at(*fs, off);
 		*len = MIN(*len, p->at + p->len - off);
+		if (p->off == NOWHERE && !plain)
+			return NOWHERE;
 		off = off - p->at + p->off;
 		*fs = &u->fs[(*fs)->within - 1];
 	}
@@ -171,8 +173,8 @@ volume_sound(const struct fs_volume *v, uint64_t length)
 	for (i = 0; i < v->n; i++) {
 		const struct fs_piece *p = &v->piece[i];
 
-		if (p->at != at || p->off > length || p->len == 0 ||
-		    p->len > length - p->off)
+		if (p->at != at || p->len == 0 || (p->off != NOWHERE &&
+		    (p->off > length || p->len > length - p->off)))
 			return false;
 		at += p->len;
 	}
@@ -225,114 +227,161 @@ used_add_volumes(struct used *u, size_t within, struct fs_map *m)
 
 /* ----------------------------------------------------- open containers */
 
-/*
- * Where a range of a device lies on the source, if that is known, and it is in
- * one piece.
- */
-static bool
-open_place(const struct endpoint *ep, const struct dm_piece *piece,
-    uint64_t *at)
-{
-	const struct stack_place *p;
-	bool is = false;
-	struct stack s;
-	struct disk d;
+enum { PIECES = 16 };		/* of one: of BitLocker about 8 */
 
-	if (!endpoint_disk(ep, &d) || d.node == 0)
-		return false;
+/*
+ * Where in ->fs a piece lies, if all of it does, and in order; *here: a part of
+ * it does.
+ */
+static uint64_t
+open_place(const struct look *l, const struct disk *d,
+    const struct dm_piece *piece, bool *here)
+{
+	uint64_t first = NOWHERE, done = 0, off, n, at, from, a, b;
+	const struct stack_place *p;
+	struct stack s;
+
 	stack_begin(&s, STACK_TABLES);
 	stack_add(&s, (struct stack_place){ .dev = piece->node,
 	    .from = piece->off, .to = piece->off + piece->length });
 	stack_down(&s);
-	for (p = s.at; p < s.at + s.n && !is; p++) {
-		is = p->dev == d.whole && p->ino == 0 && !p->somewhere &&
-		    p->to - p->from == piece->length && p->from >= d.start;
-		*at = p->from - d.start;
+	for (p = s.at; p < s.at + s.n; p++) {
+		if (p->dev != d->whole || p->ino != 0 || p->somewhere)
+			continue;
+		from = p->from;
+		for (off = 0; off < l->fs->length; off += n) {
+			n = l->fs->length - off;
+			at = used_place(l->u, l->fs, off, &n) + d->start;
+			a = MAX(at, p->from);
+			b = MIN(at + n, p->to);
+			if (a >= b)
+				continue;
+			*here = true;
+			if (done == 0)
+				first = off + (a - at);
+			if (a == from && off + (a - at) == first + done) {
+				done += b - a;
+				from = b;
+			}
+		}
 	}
 	stack_end(&s);
-	return is;
+	return done == piece->length ? first : NOWHERE;
 }
 
 /* Find what a mapping has of ->fs; false: not, or not only, that. */
 static bool
-open_within(const struct look *l, const struct fs_map *m, dev_t mapper,
-    struct fs_piece *to)
+open_within(const struct look *l, const struct fs_map *m, const struct disk *d,
+    dev_t mapper, struct fs_volume *v, bool *here)
 {
-	uint64_t at, first, n = l->fs->length;
-	struct dm_piece piece;
+	struct dm_piece piece[PIECES];
+	struct fs_piece *to = v->piece;
+	size_t n, i, k;
+	bool good = dm_crypt(mapper, piece, PIECES, &n) == 0 && n > 0;
 
-	first = used_place(l->u, l->fs, 0, &n);
-	if (n < l->fs->length || dm_crypt(mapper, &piece) != 0 ||
-	    !open_place(l->p->src, &piece, &at) || at < first)
-		return false;
-	*to = (struct fs_piece){ .off = at - first, .len = piece.length };
-	return to->off >= m->payload && to->off <= n && to->len > 0 &&
-	    to->len <= n - to->off;
+	v->length = 0;
+	for (i = 0; i < n; i++) {
+		to[i] = (struct fs_piece){ .at = v->length, .off = NOWHERE,
+			.len = piece[i].length };
+		good = good && piece[i].start == v->length &&
+		    (m->payload > 0 || to[i].len == l->fs->length);
+		v->length += to[i].len;
+		if (piece[i].node == 0)
+			continue;
+		to[i].off = open_place(l, d, &piece[i], here);
+		good = good && to[i].off != NOWHERE && to[i].off >= m->payload;
+		for (k = 0; k < i && good; k++)
+			good = to[k].off >= to[i].off + to[i].len ||
+			    to[k].off + to[k].len <= to[i].off;
+	}
+	v->n = n;
+	return good;
 }
 
-/* Whether a dm device is of this UUID: "CRYPT-LUKS2-UUID-name". */
-static bool
-open_is(const char *name, const struct fs_map *m)
-{
-	static const char luks[] = "CRYPT-LUKS";
-	const size_t n = sizeof(luks) + 1;
-	char path[300], uuid[256];
-
-	snprintf(path, sizeof(path), "/sys/block/%s/dm/uuid", name);
-	return strncmp(name, "dm-", 3) == 0 &&
-	    sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)) &&
-	    strncmp(uuid, luks, sizeof(luks) - 1) == 0 &&
-	    strlen(uuid) > n + FS_UUID && uuid[n + FS_UUID] == '-' &&
-	    memcmp(uuid + n, m->container, FS_UUID) == 0;
-}
-
-/* Make a volume of what the mapping "name" shows. */
+/*
+ * Try the mapping of this name and kind.  Returns 0 if it shows what is in
+ * ->fs; -1 if it has bytes of that, but is no such mapping; else 1.
+ */
 static int
-open_take(const struct look *l, struct fs_map *m, const char *name,
-    dev_t *mapper, char *why)
+open_take(const struct look *l, struct fs_map *m, const struct disk *d,
+    const char *name, const char *kind, dev_t *mapper, char *why)
 {
-	struct fs_volume *v = calloc(1, sizeof(*v));
-	struct fs_piece *piece = calloc(1, sizeof(*piece));
-	char path[300], called[sizeof(v->name)];
+	struct fs_volume *v = m->volume;
+	char path[300], uuid[256];
+	bool here = false, good;
 
-	snprintf(path, sizeof(path), "/sys/block/%s/dm/name", name);
-	(void)sysfs_text(AT_FDCWD, path, called, sizeof(called));
 	snprintf(path, sizeof(path), "/sys/block/%s", name);
 	*mapper = sysfs_node(AT_FDCWD, path);
-	if (v == NULL || piece == NULL || !open_within(l, m, *mapper, piece)) {
-		snprintf(why, IDLE_WHY, "it is encrypted, and %.64s, its open "
-		    "mapping, cannot be looked up, or is no simple one",
-		    called);
-		free(v);
-		free(piece);
-		return -1;
-	}
-	m->stamp = m->stamp * 31 + (uint32_t)number_sum(number_sum(NUMBER_SUM,
-	    piece, sizeof(*piece)), mapper, sizeof(*mapper));
-	*v = (struct fs_volume){ .piece = piece, .n = 1, .length = piece->len };
-	memcpy(v->name, called, sizeof(called));
-	m->volume = v;
-	m->volumes = 1;
-	m->state = FS_CLEAN;
-	return 0;
+	snprintf(path, sizeof(path), "/sys/block/%s/dm/name", name);
+	(void)sysfs_text(AT_FDCWD, path, v->name, sizeof(v->name));
+	snprintf(path, sizeof(path), "/sys/block/%s/dm/uuid", name);
+	if (!sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)) ||
+	    strncmp(uuid, "CRYPT-", 6) != 0)
+		return 1;
+	good = open_within(l, m, d, *mapper, v, &here) && kind != NULL &&
+	    strncmp(uuid, kind, strlen(kind)) == 0;
+	if (here && !good)
+		snprintf(why, IDLE_WHY, kind == NULL ? "%.64s, which is "
+		    "encrypted, lies on it" : "it is encrypted, and %.64s, its "
+		    "open mapping, cannot be looked up, or is no simple one",
+		    v->name);
+	return !here ? 1 : good ? 0 : -1;
+}
+
+/* Try all mappings, unless one is read already.  Returns as open_take. */
+static int
+open_any(const struct look *l, struct fs_map *m, const char *kind,
+    dev_t *mapper, char *why)
+{
+	const struct used_fs *by = l->fs;
+	struct dirent **list;
+	struct disk d;
+	int n, i, is = 1;
+
+	(void)volume_up(l->u, &by, 0, &(uint64_t){ 1 }, true);
+	if (by->mapper != 0 || !endpoint_disk(l->p->src, &d) || d.node == 0)
+		return 1;
+	if (m->payload > 0)
+		snprintf(why, IDLE_WHY, "it is encrypted, and not open "
+		    "(cryptsetup open --readonly would show what is free in "
+		    "it)");
+	n = sysfs_entries(AT_FDCWD, "/sys/block", &list);
+	for (i = 0; i < n && is > 0; i++)
+		is = open_take(l, m, &d, list[i]->d_name, kind, mapper, why);
+	sysfs_forget(list, n);
+	return is;
 }
 
 int
 used_open(struct look *l, struct fs_map *m, dev_t *mapper, char *why)
 {
-	struct dirent **list;
-	struct disk d;
-	int n, i, is = -1;
+	static const struct { const char *type, *uuid; } kind[] = {
+		{ "crypto_LUKS", "CRYPT-LUKS" },
+		{ "BitLocker", "CRYPT-BITLK-" }, { "", "CRYPT-PLAIN-" },
+		{ NULL, NULL } };
+	struct fs_volume *v = calloc(1, sizeof(*v));
+	struct fs_piece *piece = calloc(PIECES, sizeof(*piece));
+	int is = v == NULL || piece == NULL ? -1 : 1;
+	size_t i = 0;
 
+	while (kind[i].type != NULL && strcmp(kind[i].type, m->type) != 0)
+		i++;
 	snprintf(why, IDLE_WHY, "%s", m->reason);
-	if (m->container[0] == '\0' || !endpoint_disk(l->p->src, &d))
-		return -1;
-	snprintf(why, IDLE_WHY, "it is encrypted, and not open (cryptsetup "
-	    "open --readonly would show what is free in it)");
-	n = sysfs_entries(AT_FDCWD, "/sys/block", &list);
-	for (i = 0; i < n && is != 0; i++)
-		if (open_is(list[i]->d_name, m))
-			is = open_take(l, m, list[i]->d_name, mapper, why);
-	sysfs_forget(list, n);
-	return is;
+	m->volume = v;
+	if (is > 0) {
+		v->piece = piece;
+		is = open_any(l, m, kind[i].uuid, mapper, why);
+	}
+	if (is == 0) {
+		m->stamp = m->stamp * 31 + (uint32_t)number_sum(number_sum(
+		    NUMBER_SUM, piece, v->n * sizeof(*piece)), mapper,
+		    sizeof(*mapper));
+		m->volumes = 1;
+		m->state = FS_CLEAN;
+		return 0;
+	}
+	free(piece);
+	free(v);
+	m->volume = NULL;
+	return i < 2 ? -1 : is;
 }

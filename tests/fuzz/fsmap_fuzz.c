@@ -321,7 +321,7 @@ take_image(const char *path, const unsigned char *bytes, size_t size)
 	if (size > BTRFS && memcmp(bytes + BTRFS + 64, "_BHRfS_M", 8) == 0)
 		memcpy(i->id, bytes + BTRFS + 32, sizeof(i->id) - 1);
 	if (fs_map_read(NULL, &src, FS_DEEP, &m) != 0 ||
-	    (m.state != FS_CLEAN && m.container[0] == '\0'))
+	    (m.state != FS_CLEAN && m.payload == 0))
 		errx(2, "%s: %s", path, m.reason);
 	name(m.type, &src);
 	fs_map_free(&m);
@@ -400,8 +400,8 @@ sound(const struct fs_map *m, const struct fs_source *src, unsigned how)
 	uint64_t sum = 0, end = 0;
 	size_t i, k = 0;
 
-	if (m->container[0] != '\0' && (strlen(m->container) != FS_UUID ||
-	    m->payload > src->length || m->volumes > 0))
+	if (strlen(m->container) > FS_UUID || m->payload > src->length ||
+	    (m->payload > 0 && m->volumes > 0))
 		abort();
 	for (i = 0; i < m->volumes; i++)
 		pieces(&m->volume[i], src);

@@ -9,7 +9,7 @@
 for tool in cryptsetup dmsetup sfdisk mke2fs; do
 	type -P $tool >/dev/null || { echo "1..0 # SKIP no $tool"; exit 0; }
 done
-modprobe -a dm_mod dm_crypt dm_mirror xts ecb loop ext4 && qemu_disks 6 || { echo 'Bail out! no disks'; exit 1; }
+modprobe -a dm_mod dm_crypt dm_mirror dm_zero xts ecb loop ext4 && qemu_disks 6 || { echo 'Bail out! no disks'; exit 1; }
 D=$QSD1 T=$QSD2 part=${QSD1}2
 
 # encrypt NODE [OPTION...]: a container, open as /dev/mapper/c
@@ -72,6 +72,7 @@ left()
 	rm was
 	((n >= $1)) || fail "only $n MiB were left out"
 }
+key=$(printf '0%.0s' {1..64})
 without='^pardd: complete, flushed, without [0-9.]+ MB that 1 file system calls free$'
 
 opened()
@@ -91,6 +92,52 @@ by_node()
 }
 it "... by the partition's own node" by_node
 
+# plain NODE NAME: without a header, for 256 bits of a key
+plain()
+{
+	printf %032d 1 >raw && cryptsetup -q open --type plain --disable-keyring --cipher aes-xts-plain64 --key-size 256 --key-file raw \
+	    "${@:3}" "$1" "$2" && undo lock "$2" && dmsetup mknodes && until_true 5 test -b "/dev/mapper/$2"
+}
+without_header()
+{
+	table && plain "$part" c && fill /dev/mapper/c && exits 0 "$pardd" if="$D" of="$T" used=only json=json && last_says "$without" &&
+	    grep -q '"volume":"c"' json && grep -q '"type":"dm-crypt"' json && left 20 &&
+	    until_true 5 blockdev --rereadpt "$T" && until_true 5 test -b "${T}2" && plain "${T}2" d && sound /dev/mapper/d
+}
+it "... of plain dm-crypt" without_header
+
+# As BitLocker is opened: the boot sector lies elsewhere, and zeros hide where that is.
+bitlocker()
+{
+	dmsetup create "$2" --uuid "CRYPT-BITLK-0123456789abcdef0123456789abcdef-$2" --table "0 16 crypt aes-xts-plain64 $key 0 $1 100000
+16 99984 crypt aes-xts-plain64 $key 16 $1 16
+100000 128 zero
+100128 12512 crypt aes-xts-plain64 $key 100128 $1 100128" && undo dmsetup remove "$2" && dmsetup mknodes
+}
+boot_sector_elsewhere()
+{
+	table && printf '\xeb\x52\x90-FVE-FS-' | dd of="$part" conv=notrunc,fsync status=none && bitlocker "$part" c && fill /dev/mapper/c &&
+	    mount -r /dev/mapper/c m && sha256sum m/file | cut -c 1-64 >sum && umount m &&
+	    exits 0 "$pardd" if="$D" of="$T" used=only json=json && last_says "$without" && grep -q '"type":"BitLocker"' json && left 20 &&
+	    cmp -n 8192 -i 5242880 "$D" "$T" && cmp -n 65536 -i $((110240 * 512)) "$D" "$T" &&
+	    until_true 5 blockdev --rereadpt "$T" && until_true 5 test -b "${T}2" && bitlocker "${T}2" d && sound /dev/mapper/d
+}
+it "... of BitLocker, but nothing that is not in it" boot_sector_elsewhere
+
+# A file system of which the signature is still there has no say.
+leftover()
+{
+	table && fill "$part" && plain "$part" c && exits 0 "$pardd" if="$D" of="$T" used=only &&
+	    says '^pardd: note: partition 2 \(ext4\): c, which is encrypted, lies on it: copied whole$' && cmp "$D" "$T"
+}
+it "copies a partition whole on which something encrypted lies" leftover
+partly()
+{
+	table && plain "$part" c --size 65536 && fill /dev/mapper/c && exits 0 "$pardd" if="$D" of="$T" used=only &&
+	    says 'note: partition 2: it is encrypted, and c, its open mapping, .*: copied whole$' && cmp "$D" "$T"
+}
+it "... or plain dm-crypt of a part of it" partly
+
 closed()
 {
 	container && cryptsetup close c && exits 0 "$pardd" if="$D" of="$T" used=only &&
@@ -108,14 +155,14 @@ in_use()
 }
 it "... one whose file system is mounted" in_use
 
-# maps TABLE: under the container's own name
+# maps TABLE [NOTE]: under the container's own name
 maps()
 {
 	local uuid
 	container && uuid=$(cat /sys/block/dm-0/dm/uuid) && cryptsetup close c &&
 	    dmsetup create c --uuid "$uuid" --table "$1" && dmsetup mknodes &&
 	    exits 0 "$pardd" if="$D" of="$T" used=only &&
-	    says 'note: partition 2 .* c, its open mapping, .*is no simple one: copied whole$' && cmp "$D" "$T"
+	    says "note: partition 2 .*${2-is no simple one}: copied whole$" && cmp "$D" "$T"
 }
 # The same container twice on a disk: what is free in one is not in the other.
 twin()
@@ -124,20 +171,19 @@ twin()
 	    until_true 5 blockdev --rereadpt "$D" && until_true 5 test -b "$part" && encrypt "${D}1" && fill /dev/mapper/c &&
 	    cryptsetup close c && dd if="${D}1" of="$part" bs=1M status=none && unlock "$part" && mount /dev/mapper/c m &&
 	    rm m/file && umount m && exits 0 "$pardd" if="$D" of="$T" used=only && last_says "$without" &&
-	    says 'note: partition 1 .* c, its open mapping, .*: copied whole$' && cmp -i 5242880 -n 29360128 "$D" "$T"
+	    says 'note: partition 1 .* not open .*: copied whole$' && cmp -i 5242880 -n 29360128 "$D" "$T"
 }
 it "... one whose mapping is of the same container on another partition" twin
 
-key=$(printf '0%.0s' {1..64})
 it "... one whose mapping is of its own header" maps "0 1024 crypt aes-xts-plain64 $key 0 $part 0"
 another_disk()
 {
-	truncate -s 64M other && loop other && maps "0 79872 crypt aes-xts-plain64 $key 0 $dev 32768"
+	truncate -s 64M other && loop other && maps "0 79872 crypt aes-xts-plain64 $key 0 $dev 32768" 'not open .*'
 }
 it "... whose mapping is of another disk" another_disk
-it "... whose mapping is of several pieces" maps "0 1024 crypt aes-xts-plain64 $key 0 $part 32768
-1024 1024 crypt aes-xts-plain64 $key 0 $part 33792"
-it "... whose mapping encrypts nothing" maps "0 79872 linear $part 32768"
+it "... whose mapping encrypts only some of it" maps "0 1024 crypt aes-xts-plain64 $key 0 $part 32768
+1024 1024 linear $part 33792"
+it "... whose mapping encrypts nothing" maps "0 79872 linear $part 32768" 'not open .*'
 
 # Whoever reads a suspended mapping waits until it is resumed.
 suspended()
@@ -227,10 +273,10 @@ volume_changed()
 {
 	mount /dev/vg0/root m && undo umount "$PWD/m" && head -c 3000000 /dev/urandom >m/more && sync -f m
 }
-# A container in a volume of a group.
+# A container in a volume of a group, perhaps in two pieces.
 under_group()
 {
-	table && grouped "$part" && lvm_of vgchange -ay vg0 && undo lvm_of vgchange -an vg0 &&
+	table && grouped "$part" && { [[ -z ${1-} ]] || lvm_of lvextend "$1" vg0/root; } && lvm_of vgchange -ay vg0 && undo lvm_of vgchange -an vg0 &&
 	    encrypt /dev/vg0/root && fill /dev/mapper/c && exits 0 "$pardd" if="$D" of="$T" used=only json=json &&
 	    last_says 'without [0-9.]+ MB that 1 file system calls free or no volume has$' && grep -q '"volume":"c"' json &&
 	    cryptsetup close c && lvm_of vgchange -an vg0 && wipe_source && until_true 5 blockdev --rereadpt "$T" &&
@@ -253,6 +299,7 @@ if type -P lvm >/dev/null; then
 	it "looks into an active LVM group" bare_group
 	it "looks into an active LVM group in a container" in_group
 	it "... and into a container in a volume of one" under_group
+	it "... which lies in two pieces" under_group -L+10M
 	long "tells of a volume of it that grows meanwhile" group_meanwhile lvm_of lvextend -L +3M vg0/root
 	long "... that is moved" group_meanwhile lvm_of pvmove --alloc anywhere -n root /dev/mapper/c:0-2 /dev/mapper/c:34-36
 	long "... whose file system is mounted and changed" group_meanwhile volume_changed
@@ -304,7 +351,9 @@ at()
 # open_c NODE: its container is /dev/mapper/c
 open_c()
 {
-	cryptsetup open --disable-keyring --key-file key "$1" c && dmsetup mknodes && until_true 5 test -b /dev/mapper/c
+	local options=(--key-file key)
+	[[ $format != *plain* ]] || read -ra options <<<"$format"
+	cryptsetup -q open --disable-keyring "${options[@]}" "$1" c && dmsetup mknodes && until_true 5 test -b /dev/mapper/c
 }
 # stack_open NODE and stack_close NODE: what is on it; the group is on $pv
 stack_open()
@@ -344,21 +393,22 @@ new_group()
 	fi
 	at "$1" lvcreate -y -Zn -Wn -L $((17 + RANDOM % 16))M -n root vg0 && { ! chance 50 || at "$1" lvextend -L +${n}M vg0/root; }
 }
+without_one="--type plain --cipher aes-xts-plain64 --key-size 256 --key-file raw"
 stack_make()
 {
 	local options=()
 	pv=$1
 	pick "--type luks1" "--type luks2" "--type luks2 --sector-size 4096" "--type luks2 --offset $((32768 + RANDOM % 9 * 8))" \
-	    "--type luks1 --cipher aes-cbc-essiv:sha256 --key-size 256"
+	    "--type luks1 --cipher aes-cbc-essiv:sha256 --key-size 256" "$without_one" "$without_one"
 	format=$picked
-	[[ $stack != under_luks ]] || format="--type luks1"	# its header is small
+	[[ $stack != under_luks || $format = *plain* ]] || format="--type luks1"	# its header is small
 	[[ $stack != lvm && $stack != under_luks ]] || new_group "$1" || return
 	read -ra options <<<"$format"
 	case $stack in
 	under_luks) node=/dev/vg0/root && at "$1" vgchange -ay vg0 ;;
 	linear)	node=/dev/mapper/l && dmsetup create l --table "0 $(blockdev --getsz "$1") linear $1 0" && dmsetup mknodes ;;
 	*)	node=$1 ;;
-	esac && if [[ $stack != lvm ]]; then
+	esac && if [[ $stack != lvm && $format != *plain* ]]; then
 		cryptsetup -q luksFormat --key-file key --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "${options[@]}" "$node"
 	fi && if [[ $stack = in_luks ]]; then
 		pv=/dev/mapper/c && open_c "$1" && new_group "$pv"
@@ -482,7 +532,7 @@ roll()
 	pick luks luks linear in_luks in_luks under_luks lvm
 	stack=$picked
 	landed fill "$G" && dd if=/dev/zero of="$E" bs=1M count=24 oflag=direct status=none && printf secret >key &&
-	    until_true 5 blockdev --rereadpt "$E" || return
+	    printf %032d 1 >raw && until_true 5 blockdev --rereadpt "$E" || return
 	if chance 70; then
 		n=$((10240 + RANDOM % 99 * 8)) k=$((170000 + RANDOM % 99 * 8))
 		printf 'label: gpt\nstart=2048,size=8192\nstart=%s,size=%s\n' $n $k | sfdisk -q -w always "$E" &&

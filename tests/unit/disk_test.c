@@ -366,12 +366,13 @@ CASE(has_pieces)
 	assert_int_equal(world_node("/dev/mapper/control")->fd, -1);
 }
 
-/* Where a crypt target lies, if each sector is in its place. */
+/* Where crypt targets lie, if each sector is in its place. */
 CASE(has_crypt)
 {
 	static const char *const others[] = { "0 10 linear 8:0 0",
-		"0 10 crypt a k 0 8:16 0\n10 10 linear 8:0 0", "",
-		"8 10 crypt a k 0 8:16 0", "0 10 crypt a k 0 8:16 0 1 new",
+		"0 10 crypt a k 0 8:16 0\n10 10 linear 8:0 0",
+		"0 1 crypt a k 0 8:16 0\n1 1 zero \n2 1 crypt a k 0 8:16 2",
+		"0 10 crypt a k 0 8:16 0 1 new",
 		"0 10 crypt a k 0 8:16 0 2 allow_discards integrity:28:aead",
 		"0 10 crypt a k 0 8:16 0 1 sector_size:8192" };
 	static const char *const wrong[] = { "0 10 crypt a", "0 10 crypt a k",
@@ -381,28 +382,35 @@ CASE(has_crypt)
 	static const char *const good[] = { "", " 0",
 		" 2 sector_size:4096 iv_large_sectors", " 1 allow_discards" };
 	const dev_t dm = makedev(253, 300);
-	struct dm_piece piece;
+	struct dm_piece piece[2];
 	static char text[128];
-	size_t i;
+	size_t i, n;
 
 	add_node("mapper/control", makedev(10, 236), 0);
 	world.table = text;
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		snprintf(text, sizeof(text), "0 10 crypt aes-xts-plain64 "
 		    ":64:logon:x:y-d0 7 8:16 2048%s", good[i]);
-		assert_int_equal(dm_crypt(dm, &piece), 0);
-		assert_int_equal(piece.node, SDB);
-		assert_int_equal(piece.start, 0);
-		assert_int_equal(piece.length, 10 * 512);
-		assert_int_equal(piece.off, 2048 * 512);
+		assert_int_equal(dm_crypt(dm, piece, 2, &n), 0);
+		assert_int_equal(n, 1);
+		assert_int_equal(piece->node, SDB);
+		assert_int_equal(piece->start, 0);
+		assert_int_equal(piece->length, 10 * 512);
+		assert_int_equal(piece->off, 2048 * 512);
 	}
+	world.table = "0 16 crypt a k 0 8:16 100\n16 8 zero ";
+	assert_int_equal(dm_crypt(dm, piece, 2, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(piece[1].start, 16 * 512);
+	assert_int_equal(piece[1].length, 8 * 512);
+	assert_int_equal(piece[1].node, 0);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		world.table = others[i];
-		assert_int_not_equal(dm_crypt(dm, &piece), 0);
+		assert_int_not_equal(dm_crypt(dm, piece, 2, &n), 0);
 	}
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		world.table = wrong[i];
-		assert_int_equal(dm_crypt(dm, &piece), EBADMSG);
+		assert_int_equal(dm_crypt(dm, piece, 2, &n), EBADMSG);
 	}
 }
 
