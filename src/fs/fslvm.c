@@ -398,30 +398,17 @@ lvm_text(struct lvm *v)
 
 /* ---------------------------------------------------------- the group */
 
-/* Whether a name in the text, with dashes, is that of this volume. */
+/* Copy a UUID without its dashes; false if it is none. */
 static bool
-lvm_self(const struct lvm *v, const struct word *id)
+word_uuid(const struct word *id, char *to)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < id->len; i++)
-		if (id->at[i] != '-' &&
-		    (n == UUID || (unsigned char)id->at[i] != v->pv[n++]))
-			return false;
+	for (i = 0; i < id->len && n <= UUID; i++)
+		if (id->at[i] != '-' && n++ < UUID)
+			to[n - 1] = id->at[i];
+	to[MIN(n, (size_t)UUID)] = '\0';
 	return n == UUID;
-}
-
-/* Copy the UUID of the group. */
-static void
-lvm_uuid(const struct lvm *v, char *to)
-{
-	const struct word *id = &v->node[node_find(v, v->vg, "id")].value;
-	size_t i, n = 0;
-
-	for (i = 0; i < id->len && n < FS_UUID; i++)
-		if (id->at[i] != '-')
-			to[n++] = id->at[i];
-	to[n] = '\0';
 }
 
 /* Find the sections. */
@@ -429,6 +416,7 @@ static bool
 lvm_group(struct lvm *v)
 {
 	const struct node *node = v->node;
+	char uuid[UUID + 1];
 	size_t i, id;
 
 	for (i = 1; i < v->n; i = node_next(v, i))
@@ -444,7 +432,8 @@ lvm_group(struct lvm *v)
 	v->lvs = node_find(v, v->vg, "logical_volumes");
 	for (i = v->pvs + 1; i < node[v->pvs].end; i = node_next(v, i)) {
 		id = node[i].end != 0 ? node_find(v, i, "id") : 0;
-		if (id == 0 || !lvm_self(v, &node[id].value))
+		if (id == 0 || !word_uuid(&node[id].value, uuid) ||
+		    memcmp(uuid, v->pv, UUID) != 0)
 			continue;
 		if (v->self != 0)
 			return false;
@@ -452,7 +441,8 @@ lvm_group(struct lvm *v)
 	}
 	fs_label(v->io, (const unsigned char *)node[v->vg].key.at,
 	    node[v->vg].key.len);
-	lvm_uuid(v, v->io->map->container);
+	(void)word_uuid(&node[node_find(v, v->vg, "id")].value,
+	    v->io->map->container);
 	return v->pvs != 0 && v->self != 0 && node[v->pvs].end != 0 &&
 	    (v->lvs == 0 || node[v->lvs].end != 0);
 }

@@ -253,29 +253,22 @@ loss_sort_one(struct wreck *w, const char *type, unsigned levels)
 	fs_map_free(&m);
 }
 
-static void
-loss_sort_areas(struct damage_area *a, struct scene *s)
-{
-	struct fs_source source = { .read = read_back, .arg = s,
-		.length = a->len };
-	struct wreck w = { .area = a, .scene = s, .source = &source,
-		.lost = loss_ranges(a, s) };
-
-	loss_sort_one(&w, a->type, LEVELS_MOST);
-	free(w.lost.at);
-}
-
 void
 loss_sort(struct damage_area *a, const struct plan *p, struct map *map)
 {
 	struct scene s = { .map = map, .base = a->off,
 		.buf = page_alloc(ROOM) };
+	struct fs_source source = { .read = read_back, .arg = &s,
+		.length = a->len };
+	struct wreck w = { .area = a, .scene = &s, .source = &source };
 	struct fault f;
 
 	if (s.buf != NULL && endpoint_readable_back(p->dst) &&
 	    endpoint_readback(&s.dst, p->dst, READ_BACK_MOST, &f) == 0) {
 		if (lane_attach(&s.lane, &s.dst, p->dst_off, -1) == 0) {
-			loss_sort_areas(a, &s);
+			w.lost = loss_ranges(a, &s);
+			loss_sort_one(&w, a->type, LEVELS_MOST);
+			free(w.lost.at);
 			lane_detach(&s.lane);
 		}
 		endpoint_close(&s.dst);

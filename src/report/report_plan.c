@@ -267,12 +267,9 @@ found_plan(FILE *out, const struct plan *p)
 	span_plan(out, &found->src, "source");
 	span_plan(out, &found->dst, "target");
 	for (s = found->sign; s < found->sign + found->signs; s++)
-		if (s->label[0] != '\0')
-			print(out, "overwrites=%s \"%s\" at byte %llu", s->type,
-			    s->label, (ull)s->off);
-		else
-			print(out, "overwrites=%s at byte %llu", s->type,
-			    (ull)s->off);
+		print(out, s->label[0] != '\0' ? "overwrites=%s \"%s\" at byte "
+		    "%llu" : "overwrites=%s%s at byte %llu", s->type, s->label,
+		    (ull)s->off);
 }
 
 /* What is done with each file system. */
