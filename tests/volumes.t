@@ -122,6 +122,7 @@ partition()
 	truncate -s 180M disk && printf '%s\n' 'label: gpt' 'start=2048,size=8192' 'start=10240,size=327680' |
 	    sfdisk -q disk && group disk -o 5M --sizelimit 160M &&
 	    exits 0 "$pardd" if=disk of=copy used=only -d && tells 'that 2 file systems call free or no volume has, .* vg0/root ext4 ' &&
+	    grep -qx '        2 LVM2_member "vg0" [0-9]* MB of 168 MB' out && grep -qx '          vg0/root ext4 [0-9]* MB of 63 MB' out &&
 	    exits 0 "$pardd" if=disk of=copy used=only -dv &&
 	    tells 'file_system=partition 2: vg0/home \(ext4\): [0-9]+ of 41943040 bytes used, the rest left out' || return
 	rm -f copy

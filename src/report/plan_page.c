@@ -109,14 +109,19 @@ changed_put(const struct sheet *s, const struct plan *p)
 }
 
 /*
- * Add "2 ext4 "root" 137 MB of 2.1 GB", "vg0/root ext4 ...", or why it is
- * copied as a whole.
+ * Tell of "2 ext4 "root" 137 MB of 2.1 GB", "vg0/root ext4 ...", or why it is
+ * copied as a whole; without a list on a line, below what it lies in.
  */
 static void
-list_used(struct list *l, const struct used_fs *fs)
+used_level(const struct sheet *s, struct list *l, const struct used *u,
+    const struct used_fs *fs)
 {
-	char used[32], length[32], name[160] = "", number[280] = "";
+	char used[32], length[32], name[160] = "", number[280] = "", text[800];
+	const struct used_fs *up = fs;
+	int deep = 0;
 
+	for (; up->within > 0; up = &u->fs[up->within - 1])
+		deep += 2;
 	if (fs->label[0] != '\0')
 		snprintf(name, sizeof(name), " \"%s\"", fs->label);
 	if (fs->volume[0] != '\0')
@@ -125,12 +130,20 @@ list_used(struct list *l, const struct used_fs *fs)
 		snprintf(number, sizeof(number), "%u ", fs->partition);
 	number_si(length, sizeof(length), (double)fs->length);
 	if (fs->treated == TREATED_WHOLE)
-		list_item(l, "%s%s%s whole: %s", number, fs->type[0] != '\0' ?
-		    fs->type : "unknown", name, fs->reason);
+		snprintf(text, sizeof(text), "%s%s%s whole: %s", number,
+		    fs->type[0] != '\0' ? fs->type : "unknown", name,
+		    fs->reason);
 	else
-		list_item(l, "%s%s%s %s of %s", number, fs->type, name,
-		    number_si(used, sizeof(used), (double)fs->used), length);
+		snprintf(text, sizeof(text), "%s%s%s %s of %s", number,
+		    fs->type, name, number_si(used, sizeof(used),
+		    (double)fs->used), length);
+	if (l != NULL)
+		list_item(l, "%s", text);
+	else
+		page_told(s, "", "%*s%s", deep, "", text);
 }
+
+enum { LEVELS = 8 };		/* more are on the list */
 
 /* What file systems use. */
 static void
@@ -139,10 +152,13 @@ used_put(const struct sheet *s, const struct plan *p)
 	struct list l = list_of(s);
 	const struct used *u = p->used;
 	char size[32], whose[80];
+	bool stacked = false;
 	size_t i, n;
 
 	if (u == NULL)
 		return;
+	for (i = 0; i < u->n; i++)
+		stacked |= u->fs[i].within > 0 && u->n <= LEVELS;
 	page_told(s, "Used",
 	    "%s %s %s%s", u->leaves ?
 	    "without" : p->opts->used != 0 ? "first, and last" : "all but",
@@ -152,10 +168,11 @@ used_put(const struct sheet *s, const struct plan *p)
 	    !u->leaves || p->work == WORK_COMPARE ? "" : u->clears ?
 	    ", which become zeros" : ", where the target stays as it was");
 	n = u->n;
-	for (i = 0; n > 0 && i < 2 * n; i++)	/* those copied as a whole come
-						 * first */
-		if ((u->fs[i % n].treated == TREATED_WHOLE) == (i < n))
-			list_used(&l, &u->fs[i % n]);
+	for (i = 0; i < 2 * n; i++)		/* those copied as a whole come
+						 * first, or all in order */
+		if (stacked ? i < n :
+		    (u->fs[i % n].treated == TREATED_WHOLE) == (i < n))
+			used_level(s, stacked ? NULL : &l, u, &u->fs[i % n]);
 	list_put(s, "", &l);
 }
 
