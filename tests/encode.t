@@ -150,6 +150,14 @@ used()
 	    e2fsck -fn p >/dev/null 2>&1 && exits 0 eval '"$pardd" if=image encode=zst used=only | cat >x' && complete && holds plain
 }
 it "leaves out what is free, and a partition can be restored from it" used
+look_in()
+{
+	"$blocks" make disk 2M && loop disk &&
+	    script -qec "$(printf '%q ' "$pardd" if="$dev" of=x encode=zst)" shown >/dev/null && tr -d '\r' <shown >err &&
+	    says '^pardd: to see the files in it, unpack it: pardd if=x decode=auto of=FILE$' && does_not_say losetup
+}
+given 'can_loop && command -v script' "no loop devices, or no script(1)" \
+    it "says on a terminal how to see the files in it" look_in
 
 only plain asan
 full()

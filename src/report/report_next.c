@@ -300,7 +300,10 @@ look_in_note(const struct plan *p)
 	if (word != NULL && endpoint_is_file(p->dst) && !p->dst->is.inherited &&
 	    p->dst_off == 0 && p->src->is.device && !p->counted &&
 	    p->src_off == (p->src->lim.part > 0 ? p->src->lim.base : 0)) {
-		if (p->src->lim.part > 0 || (endpoint_disk(p->src, &d) &&
+		if (p->dst->encoded != NULL)
+			print(stderr, "pardd: to see the files in it, unpack "
+			    "it: pardd if=%s decode=auto of=FILE", word);
+		else if (p->src->lim.part > 0 || (endpoint_disk(p->src, &d) &&
 		    d.partition > 0))
 			print(stderr, "pardd: to see the files in it: mount "
 			    "-o ro,loop %s /mnt", word);
