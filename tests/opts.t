@@ -131,6 +131,8 @@ it "says that count= is blocks" beyond \
 it "... unless as many bytes are not there" beyond 'src at 1048576$' of=. count=1048577
 it "... nor where they are bytes" beyond 'count= leads .* at 1048576$' of=. count=1048577B
 it "says that skip= is blocks" beyond 'skip= leads .* for bytes: skip=1048575B$' of=. skip=1048575
+it "... of more than fdisk's sectors" beyond 'skip= leads .* at 1048576; for sectors of 512 bytes: bs=512$' of=. bs=4k skip=2048
+it "... also count=" beyond 'count=2048 is blocks of 4096 bytes, .*; for sectors of 512 bytes: bs=512$' of=. bs=4k count=2048
 both_beyond()
 {
 	"$blocks" make src 1M && refused 'skip= and count= lead to byte 1049088, past the end of src at 1048576$' if=src of=. skip=1 count=2048

@@ -20,14 +20,20 @@
 
 /*
  * The hint "; for bytes: count=67108864B", if a count of blocks exceeds the
- * end, but the same count of bytes does not.
+ * end, but the same count of bytes does not; of sectors, as fdisk has them, if
+ * bs= is more than one and that many are there.
  */
 static const char *
-for_bytes(char *text, size_t room, const char *operand, int64_t n, bool bytes,
-    uint64_t size, uint64_t bs)
+in_what(const struct plan *p, char *text, size_t room, const char *operand,
+    int64_t n, bool bytes, uint64_t size)
 {
 	text[0] = '\0';
-	if (!bytes && n > 0 && (uint64_t)n <= size && (uint64_t)n > size / bs)
+	if (bytes || n <= 0 || (uint64_t)n > size || (uint64_t)n <= size / p->bs)
+		return text;
+	if ((uint64_t)n <= size / p->block)
+		snprintf(text, room, "; for sectors of %u bytes: bs=%u",
+		    p->block, p->block);
+	else
 		snprintf(text, room, "; for bytes: %s=%lldB", operand,
 		    (long long)n);
 	return text;
@@ -67,17 +73,16 @@ past_end(const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "%s byte %llu, past the "
 		    "end of %s%s at %llu%s", o->skip > 0 ? "skip= leads to" :
 		    "it stands at", (ull)p->src_off, p->src->lim.within,
-		    p->src->name, (ull)size, for_bytes(hint, sizeof(hint),
-		    "skip", o->skip, (o->iflag & FLAG_SKIP_BYTES) != 0, size,
-		    p->bs));
+		    p->src->name, (ull)size, in_what(p, hint, sizeof(hint),
+		    "skip", o->skip, (o->iflag & FLAG_SKIP_BYTES) != 0, size));
 	if (p->length > size - p->src_off)
 		return fault_set(f, STATUS_REFUSED,
 		    "%s to byte %llu, past the end of %s%s at %llu%s",
 		    safety_leading(p, what, sizeof(what)),
 		    (ull)(p->src_off + p->length), p->src->lim.within,
 		    p->src->name, (ull)size,
-		    for_bytes(hint, sizeof(hint), "count", o->count,
-		    (o->iflag & FLAG_COUNT_BYTES) != 0, size, p->bs));
+		    in_what(p, hint, sizeof(hint), "count", o->count,
+		    (o->iflag & FLAG_COUNT_BYTES) != 0, size));
 	return 0;
 }
 
@@ -116,9 +121,9 @@ too_small(const struct plan *p, struct fault *f)
 	if (p->dst_off > room)
 		return fault_set(f, STATUS_REFUSED, "seek= leads to byte %llu, "
 		    "past the end of %s%s at %llu%s", (ull)p->dst_off,
-		    p->dst->lim.within, p->dst->name, (ull)room, for_bytes(hint,
-		    sizeof(hint), "seek", p->opts->seek, (p->opts->oflag &
-		    FLAG_SEEK_BYTES) != 0, room, p->bs));
+		    p->dst->lim.within, p->dst->name, (ull)room, in_what(p,
+		    hint, sizeof(hint), "seek", p->opts->seek, (p->opts->oflag &
+		    FLAG_SEEK_BYTES) != 0, room));
 	if (!p->bounded && p->src->geo.least > p->src_off)
 		length = p->src->geo.least - p->src_off;
 	else if (!p->bounded)
