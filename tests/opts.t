@@ -84,6 +84,7 @@ for name in json log; do
 done
 it "says that there is no directory for a target" plainly 52 'no/x: there is no directory no' if=/dev/null of=no/x
 it "... which one it is" plainly 52 '/dev/no/x/y: there is no directory /dev/no' if=/dev/null of=/dev/no/x/y
+it "tells of a space that is missing" plainly 52 'is there no space before of=[?]' if=/dev/sdzzof=/dev/sdzzz of=dst
 it "tells what lists the disks" plainly 52 'No such file or directory; pardd -l lists the disks' if=/dev/sdzzz of=dst
 not_root()
 {
@@ -435,6 +436,12 @@ it "... with another machine, too" finds SSH 'pardd if=/dev/sda | ssh root@host'
 it "finds operands by what is said of them" finds serial iserial= oserial=
 it "... and by a word of theirs" finds gzip decode= '  gz '
 it "... and options" finds plan '-d, --dry-run'
+it "... and the numbers of another tool" finds fdisk 'pardd if=/dev/sda of=/dev/sdb skip=2048 seek=4096 '
+more_than_one()
+{
+	exits 0 "$pardd" --help partition && mv out one && exits 0 "$pardd" --help Partitions && cmp out one
+}
+it "... also if there are more of them" more_than_one
 no_subject()
 {
 	exits 1 "$pardd" --help nonsense && [[ ! -s out ]] && one_line 'nonsense: there is no such subject' &&

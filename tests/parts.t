@@ -715,7 +715,8 @@ over_table()
 {
 	disk a gpt 512 1 && ext4 fs 2M x && noted "fs is one file system \(ext4\), and $a has partitions; .*" \
 	    if=fs of="$a" && unnoted if=fs of="$a" || return
-	disk a dos 512 1 && unnoted if=fs of="$a" opart=1 && image b gpt 2 && unnoted if=b of="$a"
+	disk a dos 512 1 && unnoted if=fs of="$a" opart=1 && image b gpt 2 && unnoted if=b of="$a" &&
+	    exits 0 "$pardd" if=fs of=b opart=1 && noted "partition 1 of b is one file system .*" if=b ipart=1 of="$a"
 }
 nested()
 {

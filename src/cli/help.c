@@ -75,6 +75,8 @@ static const char less_used[] =
     "  pardd if=/dev/sda of=/dev/sdb table=fix     clone to a smaller disk\n"
     "  pardd if=/dev/sda ipart=1 of=/dev/sdb opart=2  copy, restore one "
     "partition\n"
+    "  pardd if=/dev/sda of=/dev/sdb skip=2048 seek=4096 count=16384  as in "
+    "fdisk -l\n"
     "  pardd if=sda.img.xz decode=auto of=/dev/sdb verify=1  flash a packed "
     "image\n"
     "  pardd if=/dev/sda of=/dev/sdb used=only     only what is used; LVM, "
@@ -218,9 +220,9 @@ row_is_about(const char *row, const char *what)
 static int
 search_help(FILE *out, const char *what, struct fault *f)
 {
-	char *text = NULL, *rest, *row, *above = NULL;
+	char *text = NULL, *rest, *row, *above = NULL, one[32];
+	size_t size, n = strlen(what);
 	bool found = false, word;
-	size_t size;
 	FILE *all = open_memstream(&text, &size);
 
 	if (all != NULL)
@@ -230,10 +232,13 @@ search_help(FILE *out, const char *what, struct fault *f)
 		return fault_set(f, STATUS_ERRNO + ENOMEM, "--help %s: there "
 		    "is no memory", what);
 	}
+	/* "partitions" is "partition" there */
+	n -= n > 3 && tolower((unsigned char)what[n - 1]) == 's';
+	snprintf(one, sizeof(one), "%.*s", (int)n, what);
 	for (rest = text; (row = strsep(&rest, "\n")) != NULL; ) {
 		word = strspn(row, " ") == 4;
 		above = word ? above : row;
-		if (!row_is_about(row, what))
+		if (!row_is_about(row, one))
 			continue;
 		if (word && above != NULL)
 			fprintf(out, "%s\n", above);

@@ -121,8 +121,10 @@ fault_found(struct fault *f, const struct endpoint *ep)
 		return fault_set(f, status_errno(err), "%s: %s (are you root?)",
 		    ep->name, errno_words(err));
 	if (err == ENOENT && ep->spec.role == SOURCE && in_dev(ep))
-		return fault_set(f, status_errno(err), "%s: %s; pardd -l lists "
-		    "the disks", ep->name, errno_words(err));
+		return fault_set(f, status_errno(err), "%s: %s; %s", ep->name,
+		    errno_words(err), strstr(ep->name, "of=") != NULL ?
+		    "is there no space before of=?" :
+		    "pardd -l lists the disks");
 	if (flag != '\0')
 		return fault_set(f, status_errno(err), "%s: %s, because %s has "
 		    "the attribute %c of chattr(1): chattr -%c takes it away",

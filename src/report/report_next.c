@@ -229,8 +229,8 @@ table_moved_note(const struct plan *p)
 		    "%s%llu to %llu", at == 0 ? "bytes " : i < p->table->n ?
 		    ", " : " and ", (ull)from, (ull)(to - 1));
 	}
-	print(stderr, "pardd: note: the table was moved: %s of %s differ from "
-	    "the source", text, p->dst->name);
+	print(stderr, "pardd: note: the partition table was made to fit, so "
+	    "%s of %s differ from the source", text, p->dst->name);
 	if (p->table->unmountable[0] != '\0')
 		print(stderr, "pardd: note: file systems made for smaller "
 		    "sectors cannot be mounted from %s: partition %s",

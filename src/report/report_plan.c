@@ -151,22 +151,23 @@ beyond_remark(const struct plan *p, char *text, size_t room)
 static void
 slip_remark(const struct plan *p, char *text, size_t room)
 {
-	const char *src = p->src->name, *dst = p->dst->name;
+	const char *part = p->src->lim.within, *src = p->src->name;
+	const char *into = p->dst->lim.within, *dst = p->dst->name;
 
 	switch (p->found->slip) {
 	case SLIP_OVER_TABLE:
-		snprintf(text, room, "%s is one file system (%s), and %s has "
-		    "partitions; opart= selects one", src, p->found->kind, dst);
+		snprintf(text, room, "%s%s is one file system (%s), and %s has "
+		    "partitions; opart= selects one", part, src,
+		    p->found->kind, dst);
 		break;
 	case SLIP_NESTED:
-		snprintf(text, room, "%s has a partition table, and %s%s is "
-		    "a partition: a table in it is ignored", src,
-		    p->dst->lim.within, dst);
+		snprintf(text, room, "%s%s has a partition table, and %s%s is "
+		    "a partition: a table in it is ignored", part, src, into,
+		    dst);
 		break;
 	case SLIP_BLANK:
-		snprintf(text, room, "%s begins with zeros, and %s%s holds "
-		    "data: is it the right way round?", src, p->dst->lim.within,
-		    dst);
+		snprintf(text, room, "%s%s begins with zeros, and %s%s holds "
+		    "data: is it the right way round?", part, src, into, dst);
 		break;
 	case SLIP_NONE:
 		break;
