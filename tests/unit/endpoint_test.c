@@ -15,7 +15,7 @@
 
 #define SDA	makedev(8, 0)
 
-static char other[] = "/tmp/pardd-end.XXXXXX";
+static char other[] = "/var/tmp/pardd-end.XXXXXX";
 
 static int
 set_up(void **state)

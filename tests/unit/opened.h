@@ -10,7 +10,8 @@
 #include "end/backend.h"
 #include "kernel.h"
 
-static char name[] = "/tmp/pardd-end.XXXXXX";
+/* not in memory, as files in /tmp may be */
+static char name[] = "/var/tmp/pardd-end.XXXXXX";
 static struct opts o;
 static struct endpoint end;
 static struct fault f;
