@@ -200,6 +200,13 @@ it "compiles for another machine with its tools" cross
 
 # ------------------------------------------------------------------ compilers
 
+# As after "make demo", which configures too.
+unchanged()
+{
+	configured && exits 0 make $one && exits 0 ./configure "$quick" && exits 0 make $one && ! grep -E '^ +CC ' out &&
+	    exits 0 ./configure CFLAGS=-O1 && exits 0 make $one && grep -Eq '^ +CC ' out
+}
+it "compiles nothing again after a configure that changes nothing" unchanged
 # other_compiler CC: in place of the one that was configured, and back
 other_compiler()
 {
