@@ -28,7 +28,8 @@ in_what(const struct plan *p, char *text, size_t room, const char *operand,
     int64_t n, bool bytes, uint64_t size)
 {
 	text[0] = '\0';
-	if (bytes || n <= 0 || (uint64_t)n > size || (uint64_t)n <= size / p->bs)
+	if (bytes || n <= 0 || (uint64_t)n > size ||
+	    (uint64_t)n <= size / p->bs)
 		return text;
 	if ((uint64_t)n <= size / p->block)
 		snprintf(text, room, "; for sectors of %u bytes: bs=%u",
