@@ -193,7 +193,7 @@ $(CONFIG)/config.mk: configure
     pictures bench bench-scsi portability coverage mutants fuzz
 check:
 	@echo 'All tests: ten minutes on two cores.  As root this installs what is missing' \
-	    'of some 190 Debian packages; make check-short takes two minutes, and 90.'
+	    'of some 190 Debian packages; make check-short takes two minutes, and 100.'
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
 
@@ -205,7 +205,7 @@ check-long prove: check
 SHORT = $(notdir $(UNIT:.c=)) copy.t hash.t limits.t mapfile.t opts.t stream.t
 check-short:
 	@echo 'The short tests: two minutes.  As root this installs what is missing of some' \
-	    '80 Debian packages; make check has all tests.'
+	    '100 Debian packages; make check has all tests.'
 	@tests/setup build short
 	@$(MAKE) $(PARALLEL) tried-short
 tried-short: $(BUILD)/all tools
