@@ -562,8 +562,8 @@ streamed_gpt()
 }
 moved_gpt()
 {
-	streamed_gpt 8M && says "^pardd: note: $dev is larger than the disk that the GPT is of, so its backup is not at \
-the end; to move it there: sfdisk --relocate gpt-bak-std $dev\$" && sfdisk -q --relocate gpt-bak-std "$dev" &&
+	streamed_gpt 8M && says "^pardd: note: $dev is larger than the disk that the GPT is of, so the backup GPT is not at \
+its end; to move it there: sfdisk --relocate gpt-bak-std $dev\$" && sfdisk -q --relocate gpt-bak-std "$dev" &&
 	    exits 0 "$pardd" if="$dev" of=copy && exits 0 "$pardd" of="$dev" < <(cat copy) && does_not_say relocate
 }
 it "says of a GPT that came by a pipe where its backup is not" moved_gpt

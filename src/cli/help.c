@@ -159,11 +159,9 @@ options_help(FILE *out)
 	size_t i;
 
 	for (i = 0; i < COUNT(options); i++)
-		fprintf(out, "  %c%c%c --%-11s %s\n",
-		    options[i].letter != '\0' ? '-' : ' ',
-		    options[i].letter != '\0' ? options[i].letter : ' ',
-		    options[i].letter != '\0' ? ',' : ' ', options[i].name,
-		    options[i].help);
+		fprintf(out, "  %.3s --%-11s %s\n", options[i].letter == '\0' ?
+		    "   " : (const char []){ '-', options[i].letter, ',' },
+		    options[i].name, options[i].help);
 	fputs("      --completion=bash|zsh|fish  print completions\n"
 	    "\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
 	    "products 2x512k,\nsums 3+1k; count=1000B is bytes, as for skip= "

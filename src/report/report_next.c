@@ -253,15 +253,12 @@ table_notes(const struct plan *p)
 	char *word = found != NULL ?
 	    shell_word(report_disk_name(p->dst)) : NULL;
 
-	if (word != NULL && found->backup_astray && !p->bounded)
-		print(stderr, "pardd: note: %s is larger than the disk that "
-		    "the GPT is of, so its backup is not at the end; to move "
-		    "it there: %s%s", p->dst->name, report_gpt_tool(p), word);
-	else if (word != NULL && found->backup_astray)
-		print(stderr, "pardd: note: %s is %s than the source, so the "
+	if (word != NULL && found->backup_astray)
+		print(stderr, "pardd: note: %s is %s than the %s, so the "
 		    "backup GPT is not at its end; to move it there: %s%s",
 		    p->dst->name, p->dst->geo.size > p->src->geo.size ?
-		    "larger" : "smaller", report_gpt_tool(p), word);
+		    "larger" : "smaller", p->bounded ? "source" :
+		    "disk that the GPT is of", report_gpt_tool(p), word);
 	if (word != NULL && found->table_sector > 0)
 		print(stderr, "pardd: note: the partition table counts in "
 		    "sectors of %u bytes, and %s has %u; table=fix converts "
