@@ -157,3 +157,10 @@ it "wipes a disk" wiped
 it "measures one" measured
 it "clones one over ssh, and sees it fail" over_ssh
 it "tells a script what came of it" scripted
+# "make demo", the first command of all, as it is typed: at a terminal, and nobody answers.
+shown()
+{
+	script -qec "BUILD=$BUILD '$top/tests/demo'" shown </dev/null >/dev/null && grep -q '^demo: the copies are exact' shown &&
+	    ! grep 'yes/no' shown
+}
+given 'command -v script' "no script(1)" it "watches a clone, and is asked nothing" shown
