@@ -274,11 +274,11 @@ if can_nbd; then
 else
 	skip "no nbdkit" "refuses what a server has open that is in use"
 fi
-# An earlier copy to bytes 64k to 192k of img, half of which is there.
+# An earlier copy to bytes 64k to 192k of img, or by $img, half of which is there.
 in_copy()
 {
 	mkfifo p && "$blocks" make src 64k 1 && "$blocks" make more 128k 3 || return
-	"$pardd" if=p of=img bs=4k bpt=1 seek=16 count=32 >first 2>&1 &
+	"$pardd" if=p of="${img-img}" bs=4k bpt=1 seek=16 count=32 >first 2>&1 &
 	copy=$!
 	exec 5>p && head -c 64k more >&5 && until_true 20 holds img 64k 0 64k 3 >/dev/null 2>&1
 }
@@ -304,6 +304,37 @@ two_copies()
 }
 it "refuses to copy to what another copy is being made to, in a file" two_copies old
 it "... and in a new one" two_copies new
+# The same file below a loop device, and by a server, whichever copy is first.
+below_it()
+{
+	"$blocks" make img 1M 9 && in_copy || return
+	loop img && local on=$dev && loop img --offset 196608 && local behind=$dev &&
+	    refused "$on: another copy .*force=held writes anyway\)$" if=src of="$on" seek=383 &&
+	    exits 0 "$pardd" if=src of="$on" seek=384 force=looped && exits 0 "$pardd" if=src of="$behind" count=8 &&
+	    exits 0 "$pardd" if=src of="$on" seek=383 count=1 force=held && copied
+}
+above_it()
+{
+	"$blocks" make img 1M 9 && loop img || return
+	img=$dev in_copy && refused 'img: another copy ' if=src of=img seek=383 force=looped &&
+	    exits 0 "$pardd" if=src of=img seek=384 force=looped && copied
+}
+below_server()
+{
+	"$blocks" make img 1M 9 && in_copy && refused ': another copy ' if=src of="[ nbdkit -s file img ]" seek=384 && copied
+}
+above_server()
+{
+	"$blocks" make img 1M 9 || return
+	img="[ nbdkit -s file img ]" in_copy && refused 'img: another copy ' if=src of=img seek=383 &&
+	    exits 0 "$pardd" if=src of=img seek=384 force=held && copied
+}
+it "... and below a loop device" below_it
+it "refuses to copy to the file of a loop device that another copy is being made to" above_it
+if can_nbd; then
+	it "... or of a server" above_server
+	it "refuses to have it written by a server" below_server
+fi
 # Appended data may land anywhere behind the present end of the file.
 two_appended()
 {

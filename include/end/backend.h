@@ -299,6 +299,15 @@ int reopen(int path, const char *name, int flags);
 int open_found(int path, const char *name, int flags);
 
 /*
+ * Lock a range of a file for other copies to see, as long as fd is open: "type"
+ * is F_WRLCK for a copy that writes it as fd, F_RDLCK for one that writes it by
+ * way of something else.  False if another has locked part of it, unless both
+ * are F_RDLCK.  An fd that is open only to read only asks for F_WRLCK, and what
+ * cannot be asked is true.
+ */
+bool lock_copy(int fd, short type, uint64_t from, uint64_t to);
+
+/*
  * Put a decoder on top of an open source, as decode= says: it becomes its
  * "carrier", and the endpoint has the bytes that are in it.  With decode=auto,
  * what is not packed stays as it is.  This reads the beginning; with "look", of

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "disk/usage.h"
 
 /*
  * Open by name, and check both afterwards, because overlayfs replaces a file
@@ -95,4 +96,20 @@ open_found(int path, const char *name, int flags)
 	close(fd);
 	errno = ESTALE;
 	return -1;
+}
+
+bool
+lock_copy(int fd, short type, uint64_t from, uint64_t to)
+{
+	struct flock range = { .l_type = type, .l_whence = SEEK_SET,
+		.l_start = (off_t)(LOCKS_OF_COPIES + from) }, ask;
+
+	if (from >= to || from >= LOCKS_OF_COPIES)
+		return true;
+	if (to < LOCKS_OF_COPIES)
+		range.l_len = (off_t)(to - from);
+	ask = range;
+	return fcntl(fd, F_OFD_SETLK, &range) == 0 ||
+	    (errno != EAGAIN && errno != EACCES && (errno != EBADF ||
+	    fcntl(fd, F_OFD_GETLK, &ask) != 0 || ask.l_type == F_UNLCK));
 }

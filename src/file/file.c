@@ -30,7 +30,7 @@
  *
  * Two copies to the same bytes of a file would both succeed and leave a
  * mixture.  So a copy locks the range that it writes, for other copies to see
- * (LOCKS_OF_COPIES).
+ * (lock_copy).
  */
 #include "file.h"
 
@@ -369,30 +369,12 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
-/* If the target is only looked at (EBADF), test instead. */
-static bool
-file_lock_range(int fd, const struct flock *range)
-{
-	struct flock ask = *range;
-
-	return fcntl(fd, F_OFD_SETLK, range) == 0 ||
-	    (errno != EAGAIN && errno != EACCES && (errno != EBADF ||
-	    fcntl(fd, F_OFD_GETLK, &ask) != 0 || ask.l_type == F_UNLCK));
-}
-
 int
 file_lock(const struct endpoint *ep, int fd, uint64_t from, uint64_t to,
     struct fault *f)
 {
-	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
-		.l_start = (off_t)(LOCKS_OF_COPIES + from) };
-
-	if (from >= to || from >= LOCKS_OF_COPIES || ep->spec.held)
-		return 0;
-	if (to < LOCKS_OF_COPIES)
-		range.l_len = (off_t)(to - from);
-	if (file_lock_range(fd, &range) &&
-	    (ep->layer < 0 || file_lock_range(ep->layer, &range)))
+	if (ep->spec.held || (lock_copy(fd, F_WRLCK, from, to) &&
+	    (ep->layer < 0 || lock_copy(ep->layer, F_WRLCK, from, to))))
 		return 0;
 	return opts_refuse(f, FORCE_HELD, "%s: another copy is being made to "
 	    "the same bytes of it; end that first", ep->name);

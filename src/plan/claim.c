@@ -50,6 +50,8 @@
 #include "end/backend.h"
 #include "end/endpoint.h"
 
+#define NO_NODE	((dev_t)-1)	/* a file is held, by its lock alone */
+
 /* --- a node -------------------------------------------------------------- */
 
 enum { LOCK_TRIES = 20 };	/* of 100 ms; udev is done by then */
@@ -625,34 +627,58 @@ claim_paths(struct claims *c, const struct disk *d, struct range r,
 }
 
 /*
- * Check that nobody has locked a range of the file; such locks belong to the
- * file, whatever its name.  Does nothing if the name leads to another file than
- * *is (device and inode), as the name of a loop device's file may.
+ * Refuse a file below a loop device or a server if another copy is being made
+ * to these bytes of it, and keep it open, locked for other copies to see.  Two
+ * by way of servers are both let: of their files some may be mere logs.
  */
 static int
-claim_check_path(const struct claims *c, const char *path,
-    const struct stat *is, const char *what, struct fault *f)
+claim_copies(struct claims *c, int fd, struct range r, struct fault *f)
+{
+	const struct opts *o = c->plan->opts;
+
+	if (c->n == CLAIMS_MOST || (c->over & USE_HELD) != 0 || (o->targets >
+	    1 && (o->force & FORCE_OVERLAP) != 0) ||
+	    (fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+		return 0;
+	c->node[c->n] = NO_NODE;
+	c->fd[c->n++] = fd;
+	return lock_copy(fd, F_RDLCK, r.from, r.to) ? 0 :
+	    opts_refuse(f, FORCE_HELD, "%s: another copy is being made to the "
+	    "same bytes of its file; end that first", c->name);
+}
+
+/*
+ * Check that nobody has locked a range of the file; such locks belong to the
+ * file, whatever its name.  Does nothing if the name leads to another file than
+ * *is (device and inode), as the name of a loop device's file may.  "below": it
+ * is written by way of something else.
+ */
+static int
+claim_check_path(struct claims *c, const char *path, const struct stat *is,
+    const char *what, const struct range *below, struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct usage use = { .unknown = USE_HELD & ~c->over, .unread = "it" };
 	struct stat st;
-	int failed;
+	int failed = 0;
 
 	if (fd < 0) {
 		use.err = sysfs_unasked(errno);
 		return use.unknown == 0 || use.err == 0 ? 0 :
 		    claim_not_known(f, c->name, what, &use);
 	}
-	failed = fstat(fd, &st) == 0 && same_file(&st, is) ?
-	    claim_check_ranges(c, fd, what, f) : 0;
+	if (fstat(fd, &st) == 0 && same_file(&st, is))
+		failed = claim_check_ranges(c, fd, what, f) != 0 ||
+		    (below != NULL && claim_copies(c, fd, *below, f) != 0) ?
+		    -1 : 0;
 	close(fd);
 	return failed;
 }
 
 /* Check the file below a loop device or a server, under one of its names. */
 static int
-check_file(const struct claims *c, const char *path, const struct stat *st,
-    struct fault *f)
+check_file(struct claims *c, const char *path, const struct stat *st,
+    struct range r, struct fault *f)
 {
 	struct usage use;
 
@@ -660,13 +686,13 @@ check_file(const struct claims *c, const char *path, const struct stat *st,
 		return claim_in_use(f, c->name, "its file", &use);
 	if (use.unknown != 0)
 		return claim_not_known(f, c->name, "its file", &use);
-	return claim_check_path(c, path, st, "its file", f);
+	return claim_check_path(c, path, st, "its file", &r, f);
 }
 
 /* On an overlay, also by the layer's name.  Not inlined: path is large. */
 __attribute__((noinline)) static int
-check_medium(const struct claims *c, const char *name, struct stat *st,
-    struct fault *f)
+check_medium(struct claims *c, const char *name, struct stat *st,
+    struct range r, struct fault *f)
 {
 	struct located at = { AT_FDCWD, name, st->st_dev, st->st_ino };
 	struct usage use = { .unknown = USE_LOOPED & ~c->over,
@@ -675,7 +701,7 @@ check_medium(const struct claims *c, const char *name, struct stat *st,
 	char path[PATH_MAX];
 	bool is;
 
-	if (check_file(c, name, st, f) != 0)
+	if (check_file(c, name, st, r, f) != 0)
 		return -1;
 	is = overlay_file(&at, false, &layer, path);
 	use.err = layer.err;
@@ -684,7 +710,7 @@ check_medium(const struct claims *c, const char *name, struct stat *st,
 	if (!is)
 		return 0;
 	*st = layer.st;
-	return check_file(c, path, st, f);
+	return check_file(c, path, st, r, f);
 }
 
 /*
@@ -768,7 +794,7 @@ claim_backing(struct claims *c, const struct stack *s, size_t i,
 		return claim_disk(c, &d, r, f) != 0 ||
 		    claim_paths(c, &d, r, f) != 0 ? -1 : d.partition != 0 ? 0 :
 		    claim_loops(c, &p, loop, f);
-	if (check_medium(c, d.backing, &st, f) != 0)
+	if (check_medium(c, d.backing, &st, r, f) != 0)
 		return -1;
 	p.dev = st.st_dev;
 	p.ino = st.st_ino;
@@ -895,7 +921,7 @@ served_refused(const char *path, const struct stat *st, void *arg)
 	struct disk d;
 
 	if (!S_ISBLK(st->st_mode))
-		return check_medium(s->c, path, &file, s->f) != 0;
+		return check_medium(s->c, path, &file, all, s->f) != 0;
 	return (disk_of_block(st->st_rdev, &d) && d.err == 0 ? claim_bytes(s->c,
 	    &d, all, s->f) : claim_unknown(s->c, &d, d.err, s->f)) != 0;
 }
@@ -935,7 +961,7 @@ claim_check_file(const struct claims *c, const struct stat *is,
 }
 
 static int
-claim_file(const struct claims *c, struct fault *f)
+claim_file(struct claims *c, struct fault *f)
 {
 	const struct endpoint *dst = c->plan->dst;
 	struct stat is = { .st_dev = dst->id.dev, .st_ino = dst->id.ino },
@@ -951,7 +977,7 @@ claim_file(const struct claims *c, struct fault *f)
 		return -1;
 	return dst->is.inherited ?
 	    claim_check_ranges(c, dst->fd, "the file", f) :
-	    claim_check_path(c, dst->name, &is, "the file", f);
+	    claim_check_path(c, dst->name, &is, "the file", NULL, f);
 }
 
 /* Whether what is held, or the disk that is locked, is this node. */
@@ -1036,7 +1062,8 @@ claims_settle(const struct claims *c)
 	size_t i;
 
 	for (i = 0; i < c->n; i++)
-		disk_settle(c->fd[i]);
+		if (c->node[i] != NO_NODE)
+			disk_settle(c->fd[i]);
 	if (c->lock >= 0)
 		disk_settle(c->lock);
 }
@@ -1047,7 +1074,8 @@ claims_forget(const struct claims *c)
 	size_t i;
 
 	for (i = 0; i < c->n; i++)
-		posix_fadvise(c->fd[i], 0, 0, POSIX_FADV_DONTNEED);
+		if (c->node[i] != NO_NODE)
+			posix_fadvise(c->fd[i], 0, 0, POSIX_FADV_DONTNEED);
 	if (c->lock >= 0)
 		posix_fadvise(c->lock, 0, 0, POSIX_FADV_DONTNEED);
 }
