@@ -225,6 +225,15 @@ done
 it "repairs two that keep something else, in one place and in others" repaired $((4 * 65536)) \
     'on=b op=write nth=3 flip;on=c op=write at=131072+1,1500000+1,4000000+1 times=1 flip' verify=1 thr=1
 it "... at the end, which is no whole block" repaired 1000 'on=b op=write at=4195303+1 times=1 flip' verify=1
+# src ends at 4195304, and with conv=sync each target at 4198400.
+pad_differs()
+{
+	hurt 'on=b op=write at=4198000+1 flip' 14 bs=4096 conv=sync verify="$1" retries=0 &&
+	    verdicts a="$fine" b='NOT complete: .* bytes in 1 range of b are not what was written there' c="$fine"
+}
+for how in 1 source stream; do
+	it "verify=$how tells of one that keeps something else in what conv=sync pads" pad_differs $how
+done
 lasting()
 {
 	hurt 'on=b op=write at=1500000+1 flip' 14 verify=1 json=j "$@" && faulty write "$writes" && same src a &&

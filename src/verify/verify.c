@@ -412,8 +412,25 @@ target_differs(struct worker *w, struct checked *of, const struct check *c,
 }
 
 /*
- * Check one of several targets; false if it differs.  Ignore what it has after
- * the copy, because it may need less padding than others.
+ * Where the copy ends on one of several targets, which may need less padding
+ * than others.  What is left out is not padded.
+ */
+static uint64_t
+target_end(struct job *job, unsigned target)
+{
+	const struct plan *p = job->p;
+	uint64_t end = map_totals(&job->map).end;
+
+	if (end == 0 || map_at(&job->map, end - 1) == OUTSIDE)
+		return end;
+	if ((p->opts->conv & CONV_PAD) != 0)
+		end = round_up(end, p->bs);
+	return round_up(end, MAX(plan_each(p, target)->dst->geo.block, 1U));
+}
+
+/*
+ * Check one of several targets; false if it differs.  Ignore what it has behind
+ * its end.
  */
 static bool
 check_target(struct worker *w, unsigned target, const struct check *c,
@@ -421,8 +438,7 @@ check_target(struct worker *w, unsigned target, const struct check *c,
 {
 	struct job *job = w->job;
 	struct checked *of = &job->verify->target[target];
-	uint64_t end = map_totals(&job->map).end;
-	size_t data = (size_t)(c->off + c->len > end ? end - c->off : c->len);
+	size_t data = (size_t)MIN(c->len, target_end(job, target) - c->off);
 	unsigned char *has;
 
 	has = sparing_read_of(w, target, c->off, data);
