@@ -101,15 +101,18 @@ different()
 {
 	! cmp -s dst old
 }
-# dies: its server is killed in mid copy; the same command line goes on
+# dies: its server, with $fuse also the file system, is killed before the second half is
+# read, and a second later, when the kernel has forgotten what it knew of the file, the
+# rest is asked for; the same command line goes on
 dies()
 {
 	local pid
 	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old && server file img || return
-	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 "$@" 2>err &
+	FAULTS="on=$dev op=read at=4194304+ until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 "$@" 2>err &
 	pid=$!
-	until_true 20 different && sleep 0.1
-	kill -KILL "$(<kit.pid)" || return
+	until_true 20 different && until_true 20 grep -qs waits faults
+	kill -KILL "$(<kit.pid)" ${fuse:+"$(<fuse.pid)"} && sleep 1.2 && : >go || return
 	wait $pid
 	grep -q '^exit 69 ' how || fail "$(cat how err)" || return
 	says 'even for what could be read before|No such device' &&
@@ -159,6 +162,8 @@ if can_loop && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
 ($thr workers)" dies thr=$thr
 		it "saves the map at SIGINT while reads hang in the kernel ($thr workers)" \
 		    promptly 2000 stuck thr=$thr
+		fuse=1 it "ends when the file system is dead that the file of a loop device is on \
+($thr workers)" dies thr=$thr
 	done
 	it "leaves after maxtime= while they do" late
 else

@@ -56,6 +56,8 @@ struct stack {			/* is not copied: "at" may point into it */
 	unsigned	how;
 	int		err;	/* errno value: there may be more places, */
 	dev_t		dev;	/* because this device could not be examined */
+	bool		silent;	/* the file of a loop device does not answer,
+				 * and is left out */
 };
 
 /*

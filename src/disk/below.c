@@ -200,14 +200,14 @@ medium_of(struct stack *s, dev_t node)
 
 /* What is only somewhere, and below that, may move while the bytes stay. */
 static uint64_t
-places_sum(struct stack *s)
+places_sum(struct stack *s, bool files)
 {
 	uint64_t sum = NUMBER_SUM, medium;
 	struct stack_place *p;
 
 	for (p = s->at; p < s->at + s->n; p++) {
 		p->mark = p->somewhere || s->at[p->above].mark != 0;
-		if (p->mark != 0)
+		if (p->mark != 0 || (p->ino != 0 && !files))
 			continue;
 		sum = number_sum(sum, &p->dev, sizeof(p->dev));
 		sum = number_sum(sum, &p->ino, sizeof(p->ino));
@@ -260,7 +260,9 @@ below_locate(dev_t node, uint64_t end, struct below_place *at)
 
 	*at = (struct below_place){ .end = end };
 	at->stacked = stack_of_node(&s, node, end, STACK_TABLES);
-	at->places = at->stacked ? places_sum(&s) : 0;
+	at->places = at->stacked ? places_sum(&s, true) : 0;
+	at->devices = at->stacked ? places_sum(&s, false) : 0;
+	at->silent = s.silent;
 	err = sysfs_unasked(s.err);
 	for (p = s.at; p < s.at + s.n && err == 0; p++)
 		if (p->step == STACK_BACKING && s.at[p->above].mark == 0 &&
@@ -292,7 +294,8 @@ below_elsewhere(dev_t node, const struct below_place *was)
 	errno = was->stacked ? below_locate(node, was->end, &is) : 0;
 	if (was->stacked)
 		below_forget(&is);
-	return errno != 0 ? -1 : is.places != was->places ||
+	return errno != 0 ? -1 : is.silent ? below_shifted(was) ||
+	    is.devices != was->devices : is.places != was->places ||
 	    is.offsets != was->offsets;
 }
 

@@ -273,6 +273,7 @@ stack_begin(struct stack *s, unsigned how)
 	s->how = how;
 	s->err = 0;
 	s->dev = 0;
+	s->silent = false;
 }
 
 void
@@ -381,6 +382,7 @@ add_backing(struct stack *s, size_t i, const struct disk *d)
 	int err = d->backing[0] == '\0' ? ENXIO :
 	    disk_backing(d->whole_name, d->backing, &st);
 
+	s->silent |= err == ENXIO && d->backing[0] != '\0';
 	if (err != 0) {
 		if (err != ENXIO)
 			stack_hide(s, i, err);
