@@ -174,6 +174,19 @@ grown()
 	whole a 512 40M && a=$dev && truncate -s 56M a && losetup -c "$a" && cloned "$a" b 512 "$1" table=fix &&
 	    [[ $(headers_in b) = 2 ]] && table_like "$a" "$dev" 2>said
 }
+# flipped NODE OFFSET: one bit there
+flipped()
+{
+	local octet
+	octet=$(od -An -tu1 -j "$2" -N 1 "$1") && printf "\\x$(printf %x $((octet ^ 1)))" |
+	    dd status=none of="$1" bs=1 seek="$2" conv=notrunc && sync "$1"
+}
+# Its backup is damaged at an offset from its last sector.
+left_damaged()
+{
+	whole a 512 40M && a=$dev && flipped "$a" $(((40 << 20) - 512 + $1)) && cloned "$a" b "$2" 64M table=fix &&
+	    [[ $(headers_in b) = 2 ]] && table_like "$a" "$dev" 2>said
+}
 no_logical()
 {
 	disk_of a 64M 512 && a=$dev && printf '%s\n' 'label: dos' 'start=1MiB, size=8MiB' 'start=32MiB, size=16MiB, type=5' |
@@ -339,12 +352,16 @@ table_aged()
 	! chance 8 || ! sfdisk -qlo device "$a" 2>&1 | grep -q 'p1$' || sgdisk -h 1 "$a" >said || return
 	! chance 15 || { truncate -s +$((RANDOM % 100 * 4096)) a && losetup -c "$a"; }
 }
-# Noise over a header.  Of a disk that has grown nobody finds the backup without the first.
+# Noise over a header, or one bit of it.  Of a disk that has grown nobody finds the backup without the first.
 table_spoilt()
 {
 	local last=$((source_bytes / from - 1))
 	[[ $spoilt != *first* ]] || dd status=none if=noise of=a bs="$from" seek=1 count=1 conv=notrunc || return
-	[[ $spoilt != *last* ]] || dd status=none if=noise of=a bs="$from" seek=$last count=1 conv=notrunc || return
+	if [[ $spoilt = *last* ]] && chance 50; then
+		flipped a $((last * from + 60)) || return
+	elif [[ $spoilt = *last* ]]; then
+		dd status=none if=noise of=a bs="$from" seek=$last count=1 conv=notrunc || return
+	fi
 	[[ -z $spoilt ]] || blockdev --flushbufs "$a"
 }
 # Whatever is not wanted of the target: why is what is said about it, and empty if all can be
@@ -508,6 +525,9 @@ it "... on a smaller disk" larger 512 4096 25M
 it "leaves no table of the source in the clone" left_over
 it "... nor the backup of a disk that has grown" grown 64M
 it "... onto one of its size before" grown 40M
+it "... nor a damaged backup" left_damaged 60 512
+it "... on other sectors" left_damaged 60 4096
+it "... nor one with damaged entries" left_damaged -16000 512
 # The end of such a disk is no whole sector.
 it "converts one whose end is no whole sector of the target" eval \
     'whole a 512 $(((40 << 20) + 512)) && a=$dev && cloned "$a" b 4096 64M table=fix && table_like "$a" "$dev"'

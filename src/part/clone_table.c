@@ -67,8 +67,8 @@ struct source_table {
 	struct parts parts;	/* for people, and to find it */
 	unsigned char mbr[SECTOR_MOST];	/* its first bytes */
 	struct gpt gpt;		/* entries NULL: an MBR only */
-	uint64_t backup;	/* byte where the valid backup begins, or 0:
-				 * there is none; and where it */
+	uint64_t backup;	/* byte where the backup begins, be it
+				 * damaged, or 0: there is none; where it */
 	uint64_t backup_end;	/* ends */
 	bool	 twice;		/* it ends the source, and is the same as the
 				 * one at the start */
@@ -160,12 +160,16 @@ static bool
 source_gpt_read(struct source_table *t, const struct view *v)
 {
 	uint64_t last = t->size / t->sector - 1, at;
-	bool first = gpt_read(v, 1, t->sector, &t->gpt);
-	struct gpt backup;
+	bool first = gpt_read(v, 1, t->sector, &t->gpt), valid;
+	struct gpt backup = { 0 };
 
-	if (!gpt_read(v, last, t->sector, &backup)) {
+	valid = gpt_read(v, last, t->sector, &backup);
+	if (!valid) {
 		last = first ? le64dec(t->gpt.header + H_OTHER) : 0;
-		if (last <= 1 || !gpt_read(v, last, t->sector, &backup))
+		valid = last > 1 && gpt_read(v, last, t->sector, &backup);
+		/* a damaged one does not belong into the clone either */
+		if (!valid && (last <= 1 || last >= t->size / t->sector ||
+		    memcmp(backup.header, "EFI PART", 8) != 0))
 			return first;
 	}
 	/* its entries usually lie right before its header */
@@ -179,7 +183,7 @@ source_gpt_read(struct source_table *t, const struct view *v)
 		t->gpt = backup;
 		return true;
 	}
-	t->twice = t->size - t->backup_end < t->sector &&
+	t->twice = valid && t->size - t->backup_end < t->sector &&
 	    backup.size == t->gpt.size && memcmp(backup.entries,
 	    t->gpt.entries, backup.size) == 0 && memcmp(backup.header + H_GUID,
 	    t->gpt.header + H_GUID, GUID) == 0;
@@ -388,19 +392,6 @@ table_convert(const struct making *m, uint64_t lba, uint64_t *to)
 	return true;
 }
 
-/* The same, rounded up; false: too far out. */
-static bool
-table_convert_up(const struct making *m, uint64_t lba, uint64_t *to)
-{
-	uint64_t bytes;
-
-	if (__builtin_mul_overflow(lba, (uint64_t)m->src->sector, &bytes) ||
-	    bytes > INT64_MAX)
-		return false;
-	*to = round_up(bytes, m->to->sector) / m->to->sector;
-	return true;
-}
-
 /* For its partition of this number, or for the table itself, if that is 0. */
 static int
 table_uneven(const struct making *m, uint64_t number)
@@ -473,9 +464,10 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 	if (!same && g->entries == 2)
 		g->start = MAX(g->start, round_up(m->src->gpt.size + from *
 		    m->src->sector, m->to->sector) / m->to->sector);
-	if (!table_convert_up(m, le64dec(h + H_FIRST), &g->first))
+	if (__builtin_mul_overflow(le64dec(h + H_FIRST),
+	    (uint64_t)m->src->sector, &needs) || needs > INT64_MAX)
 		return table_too_small(m, 0, INT64_MAX);
-	g->first = MAX(g->first, g->start);
+	g->first = MAX(howmany(needs, m->to->sector), g->start);
 	if (__builtin_add_overflow(g->first, g->n + 2, &needs) ||
 	    __builtin_mul_overflow(needs, (uint64_t)m->to->sector, &needs))
 		needs = INT64_MAX;
