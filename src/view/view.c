@@ -167,6 +167,9 @@ viewer_send(struct viewer *v, fuse_req_t req, uint64_t off, size_t len)
 		else if (n > 0)
 			done += (size_t)n;
 	}
+	/* a target that has failed may have older data there */
+	if (v->job != NULL && v->job->doubt)
+		done = 0;
 	if (done == len)
 		v->lib.fuse_reply_buf(req, buf, len);
 	else

@@ -338,6 +338,19 @@ CASE(answers_what_was_read_last)
 	has(&second, 0);
 	has(&first, 0);
 }
+
+/* What was written since it was flushed may be lost, and older data there. */
+CASE(answers_nothing_once_the_target_has_failed)
+{
+	struct fuse_req r;
+
+	finished(3);
+	job.doubt = true;
+	asks(&r, 3);
+	viewer_begin(&job);
+	sem_wait(&fuse.answered);
+	has(&r, EIO);
+}
 #else
 CASE(has_no_library)
 {
