@@ -383,6 +383,89 @@ blocks_xfs()
 		seq $((${daddr#* } / 8)) $((${daddr#* } / 8 + count - 1))
 	done
 }
+make_ntfs()
+{
+	mkntfs -F -q src && ntfs-3g src at && cp -r files/. at && umount at
+}
+make_fat()
+{
+	mkfs.fat src && mcopy -s -i src files/* ::
+}
+mount_ntfs()
+{
+	ntfs-3g -o ro "$dev" at
+}
+mount_xfs()
+{
+	mount -o ro,norecovery "$dev" at
+}
+mount_ext4()
+{
+	mount_xfs
+}
+# read_any FILE: to standard output
+read_any()
+{
+	if [[ -s at/any ]]; then
+		cat at/"$1"
+	else
+		mtype -i v ::"$1"
+	fi
+}
+# Sectors within files are bad: of XFS, whose image is large, of those alone.
+bad_in_files()
+{
+	local i
+	if [[ $1 = xfs ]]; then
+		for ((i = 0; i < 40; i += 3)); do
+			blocks_xfs d$((i % 8))/$i | awk 'n++ % 40 == 7 { print $1 * 8 }'
+		done
+	else
+		for ((i = 0; i < 24; i++)); do
+			echo $((6144 + (RANDOM << 15 | RANDOM) % 20480))
+		done
+	fi | sort -nu | awk '{ printf "%s%.0f+512", s, $1 * 512; s = "," }'
+}
+# Each file of a dying disk is as it was, or an error from a byte on; who=pardd, reader: it is
+# killed half way
+dying()
+{
+	local i name equal=0 failed=0 reader
+	RANDOM=$seed
+	mkdir -p at files/d{0..7} && echo any >files/any && for ((i = 0; i < 40; i++)); do
+		"$blocks" make files/d$((i % 8))/$i $(((RANDOM % 400 + 100) * 1000)) $i || return
+	done
+	truncate -s $([[ $1 = xfs ]] && echo 320M || echo 20M) src && make_$1 >made 2>&1 && : >dst && truncate -r src old ||
+	    fail "$(<made)" || return
+	bad=$(bad_in_files "$1")
+	undo umount -l "$PWD/at"
+	viewing '' rescue=ondemand mapinterval=1 && loop v --read-only && { [[ $1 = fat ]] || mount_$1; } || return
+	for ((i = 0; i < 40; i++)); do
+		name=d$((i % 8))/$i
+		if ((i == 20)) && [[ $2 = pardd ]]; then
+			kill -9 "$(pid)"
+		elif ((i == 20)) && [[ $2 = reader ]]; then
+			for ((name = 20; name < 40; name++)); do
+				read_any d$((name % 8))/$name >got.$name
+			done &
+			reader=$!
+			until_true 20 test -s got.22 && kill -9 $reader && name=d$((i % 8))/$i
+		fi 2>/dev/null
+		if read_any $name >got 2>said; then
+			cmp got files/$name && equal=$((equal + 1)) || return
+		else
+			failed=$((failed + 1))
+			cmp -n "$(stat -c %s got)" got files/$name || return
+			[[ $2 = pardd ]] || grep -q 'Input/output' said || fail "$(<said)" || return
+		fi
+	done
+	((equal > 9 && failed > 3)) || fail "$equal equal, $failed not: $(cat said)" || return
+	{ [[ $1 = fat ]] || umount at; } && losetup -d "$dev" && if [[ $2 = pardd ]]; then
+		until_true 10 gone
+	else
+		until_true 10 umount v && over 100
+	fi && "$maps" check -p map src dst old 0 0 "$(stat -c %s src)"
+}
 mounted()
 {
 	mkdir at files && "$blocks" make files/one 3M && truncate -s 16M src && mkfs.ext4 -q -F -d files src && : >dst || return
@@ -454,8 +537,16 @@ it "leaves the view of another run alone" another
 needs can_loop 'command -v mkfs.ext4' -- "no loop devices, or no mkfs.ext4"
 it "can be mounted" mounted
 it "... and reads little more than what is asked for" frugal ext4
+seed=${SEED:-$RANDOM}
+it "shows each file of a dying disk as it was, or an error: ext4, from SEED=$seed" dying ext4 -
+it "... also if the reader is killed" dying ext4 reader
+it "... or the rescue" dying ext4 pardd
+needs 'command -v mkntfs ntfs-3g mkfs.fat mcopy mtype' -- "no NTFS, or no mtools"
+it "... NTFS" dying ntfs pardd
+it "... FAT" dying fat -
 it "says in the plan where it will be" plan
 needs can_loop 'command -v mkfs.xfs && command -v xfs_db && grep -qw xfs /proc/filesystems' -- "no loop devices, or no XFS"
 it "reads little more than what is asked for by XFS" frugal xfs
+it "shows each file of a dying disk by XFS as it was, or an error" dying xfs reader
 needs 'command -v jq' -- "no jq"
 it "tells programs what was answered" told
