@@ -65,6 +65,18 @@ smaller()
 {
 	larger 512 512 25M && size_is b $((25 << 20)) && says '^49152\+0 records in'
 }
+# drawn BYTES BAR [WORDS]
+drawn()
+{
+	local bar
+	whole a 512 40M && a=$dev && disk_of b "$1" 4096 && exits 0 "$pardd" if="$a" of="$dev" -d "${3-table=fix}" || return
+	bar=$(grep '^After ' out)
+	if [[ -n $2 ]]; then
+		[[ $bar =~ ^After\ +$2 ]]
+	else
+		[[ -z $bar ]] && tr -s ' \n' ' ' <out | grep -q 'will not be found; table=fix converts it'
+	fi || fail "$(<out)"
+}
 new_names()
 {
 	whole a 512 40M && a=$dev && cloned "$a" b "$1" 64M table=new verify=1 &&
@@ -522,6 +534,9 @@ it "... and to that of a smaller one" smaller
 it "converts it to sectors of 4096 bytes" larger 512 4096 64M
 it "... and back" larger 4096 512 64M
 it "... on a smaller disk" larger 512 4096 25M
+it "draws in the plan what the target will have" drawn 64M '\[\.?1-+\.+2-+\.+\]'
+it "... a smaller one" drawn 25M '\[\.?1-+\.+2-+\.\]'
+it "... and not without table=" drawn 64M '' table=keep
 it "leaves no table of the source in the clone" left_over
 it "... nor the backup of a disk that has grown" grown 64M
 it "... onto one of its size before" grown 40M

@@ -63,6 +63,7 @@ struct surface {		/* the contents of an end */
 	size_t		 signs;
 	uint64_t	 size;	/* bytes in all; 0: it has no size */
 	uint64_t	 from, to;	/* bytes: the part that is copied */
+	const struct parts *becomes;	/* the target's with table=, or NULL */
 };
 
 /*

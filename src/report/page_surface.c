@@ -237,6 +237,9 @@ surface_picture(const struct sheet *sh, const char *done,
 		by.bytes = one ? most : dst->size;
 		bar_put(sh->out, "Target", dst, by);
 	}
+	if (dst->size > 0 && dst->becomes != NULL)
+		bar_put(sh->out, "After", &(struct surface){ .size = dst->size,
+		    .table = *dst->becomes }, by);
 	if (sh->brief < NO_LEGEND || !one)
 		page_told(sh, "", " # is %s, - a partition, . none%s", done,
 		    one ? "" : "; each to its own scale");

@@ -372,7 +372,8 @@ remarks_put(const struct sheet *s, const struct plan *p)
 	if (p->found->table_sector > 0)
 		page_told(s, "Note", "the partition table counts in sectors of "
 		    "%u bytes, and the target has %u: its partitions will not "
-		    "be found", p->found->table_sector, p->dst->geo.block);
+		    "be found; table=fix converts it", p->found->table_sector,
+		    p->dst->geo.block);
 }
 
 /* --- several targets ---------------------------------------------------- */
@@ -527,6 +528,7 @@ plan_page_shortened(const struct plan *p, const struct map_totals *known,
 
 	surface_look(&src, p, p->src);
 	surface_look(&dst, p, p->dst);
+	dst.becomes = p->table != NULL ? &src.table : NULL;
 	for (; s.brief <= NO_PICTURE; s.brief++) {
 		free(text);
 		text = NULL;
