@@ -137,6 +137,25 @@ one_valid()
 		    table_of b | diff table.a - || return
 	done
 }
+# killed SECTOR: ... and so they are if it is killed before each of these writes
+killed()
+{
+	local i=41 pid
+	whole a 512 40M && a=$dev && table_of "$a" >table.a && disk_of b 64M "$1" || return
+	for (( ; i < 48; i++)); do
+		rm -f faults
+		FAULTS="on=$dev op=write nth=$i hang" LD_PRELOAD=$shim FAULT_LOG=$PWD/faults "$pardd" if="$a" of="$dev" \
+		    engine=threads thr=1 bpt=2048 table=fix 2>err &
+		pid=$!
+		until_true 60 eval 'grep -qs ^waits faults || ! kill -0 $pid' 2>kills || return
+		[[ -s faults ]] || break
+		kill -9 $pid
+		! wait $pid 2>kills || return
+		# before the backup is there, a table in other sectors is not
+		[[ $i = 41 && $1 = 4096 ]] || table_of "$dev" 2>said | diff table.a - || fail "write $i: $(<said)" || return
+	done
+	((i > 43 && i < 48)) && wait $pid && complete && sound "$dev"
+}
 read_back()
 {
 	whole a 512 40M && a=$dev && truncate -s 64M b &&
@@ -563,6 +582,8 @@ it "refuses a source without a table" no_table
 it "goes by the backup if the first GPT is spoilt, and refuses if both are" spoilt 1 81919
 it "goes by the first if the backup is spoilt" spoilt 81919 1
 it "has a valid table after each write and each flush that fails" one_valid
+it "... and if it is killed before each write" killed 512
+it "... with other sectors" killed 4096
 it "reads the table back with verify=1" read_back
 it "converts an MBR with logical partitions" logical 512 4096 96M
 it "... and back" logical 4096 512 96M
