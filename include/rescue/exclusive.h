@@ -1,7 +1,8 @@
 /*
  * Reading alone.  Near errors several workers would hit the same error, so only
  * one reads at a time.  If it is stuck, the others go on without it; sooner, if
- * the disk can read elsewhere at the same time.
+ * the disk can read elsewhere at the same time.  And how long each read, alone
+ * or not, has occupied the disk.
  */
 #ifndef PARDD_EXCLUSIVE_H
 #define PARDD_EXCLUSIVE_H
@@ -10,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "copy/job.h"
 #include "map/map.h"
 
 enum { SEATS = 4 };
@@ -35,6 +37,11 @@ struct exclusive {			/* x: lock */
 	double		 failed;	/* x: s: when the last error returned */
 	double		 hint, patience;	/* x: s: those of the latest to
 					 * enter, who knows most */
+	uint64_t	 begun;		/* x: reads so far, of all workers */
+	struct {			/* x: for each worker: */
+		uint64_t	 number;	/* of its current read, or 0 */
+		double		 since;		/* s, see exclusive_ends */
+	}		 read[WORKERS_MOST];
 };
 
 /*
@@ -61,7 +68,8 @@ void exclusive_reads(struct exclusive *, uint64_t ticket, const struct seg *);
 
 /*
  * That read has returned.  Returns whether someone was told meanwhile that it
- * is stuck; from now on nobody will be.
+ * is stuck; from now on nobody will be.  Ticket 0: a read without one, which
+ * those inside may have waited for.
  */
 bool exclusive_passed(struct exclusive *, uint64_t ticket);
 
@@ -72,10 +80,16 @@ bool exclusive_passed(struct exclusive *, uint64_t ticket);
  */
 void exclusive_failed(struct exclusive *, uint64_t ticket, double longest);
 
-/* A read without a ticket was answered: those inside may have waited on it. */
-void exclusive_answered(struct exclusive *);
-
 /* Leave.  Does nothing if the ticket was left behind, or is 0. */
 void exclusive_leave(struct exclusive *, uint64_t ticket);
+
+/* A worker begins a read, with a ticket or without. */
+void exclusive_begins(struct exclusive *, const struct worker *);
+
+/*
+ * The read was answered.  Returns for how many seconds the disk may have worked
+ * on it: before that, it may have been busy with reads that began earlier.
+ */
+double exclusive_ends(struct exclusive *, const struct worker *);
 
 #endif

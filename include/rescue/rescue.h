@@ -11,7 +11,6 @@
 #include "base/fault.h"
 #include "copy/job.h"
 #include "rescue/exclusive.h"
-#include "rescue/flight.h"
 #include "rescue/gaps.h"
 #include "rescue/liveness.h"
 #include "rescue/mapsaver.h"
@@ -37,8 +36,8 @@ struct pass {			/* as ddrescue's map file has them */
 struct rescue {
 	struct mapsaver	 mapsaver;	/* the map file */
 	struct liveness	 liveness;	/* of the source; has its own locks */
-	struct exclusive exclusive;	/* who reads alone; likewise */
-	struct flight	 flight;	/* reads in flight; likewise */
+	struct exclusive exclusive;	/* who reads alone, and how long;
+					 * likewise */
 	struct gaps	 gaps;		/* what is unread; likewise */
 	struct pattern	 pattern;	/* one worker's until "patterned" */
 	atomic_flag	 looked;	/* ... which looks for it */

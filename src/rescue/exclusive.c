@@ -11,6 +11,11 @@
  * by side.  Many disks drop their whole queue when one read fails, and restart
  * it: there each additional read would only repeat the errors of the others.
  *
+ * A read that waits behind a slow error is not slow itself.  So all are timed
+ * from their beginning, or from the last answer to an earlier read, because the
+ * disk may serve them one after the other.  Answers to later reads do not
+ * count, because the disk may serve many at a time.
+ *
  *	x	exclusive->lock, a leaf; held for a few instructions
  */
 #include "rescue/exclusive.h"
@@ -162,6 +167,17 @@ exclusive_overtakes(const struct exclusive *x, uint64_t ticket)
 	return false;
 }
 
+/* The disk may only now have come to those admitted after a ticket. */
+static void
+begin_anew(struct exclusive *x, uint64_t ticket)
+{
+	unsigned i;
+
+	for (i = 0; i < x->seats && !x->parallel; i++)
+		if (x->seat[i].ticket > ticket)
+			x->seat[i].since = clock_seconds();
+}
+
 bool
 exclusive_passed(struct exclusive *x, uint64_t ticket)
 {
@@ -174,6 +190,8 @@ exclusive_passed(struct exclusive *x, uint64_t ticket)
 	if (s != NULL) {
 		s->at.len = 0;
 		x->parallel = x->parallel || exclusive_overtakes(x, ticket);
+	} else if (ticket == 0) {
+		begin_anew(x, 0);
 	}
 	pthread_mutex_unlock(&x->lock);
 	return passed;
@@ -194,25 +212,6 @@ exclusive_failed(struct exclusive *x, uint64_t ticket, double longest)
 	pthread_mutex_unlock(&x->lock);
 }
 
-/* The disk may only now have come to those admitted after a ticket. */
-static void
-begin_anew(struct exclusive *x, uint64_t ticket)
-{
-	unsigned i;
-
-	for (i = 0; i < x->seats && !x->parallel; i++)
-		if (x->seat[i].ticket > ticket)
-			x->seat[i].since = clock_seconds();
-}
-
-void
-exclusive_answered(struct exclusive *x)
-{
-	pthread_mutex_lock(&x->lock);
-	begin_anew(x, 0);
-	pthread_mutex_unlock(&x->lock);
-}
-
 void
 exclusive_leave(struct exclusive *x, uint64_t ticket)
 {
@@ -226,4 +225,37 @@ exclusive_leave(struct exclusive *x, uint64_t ticket)
 		pthread_cond_signal(&x->left);
 	}
 	pthread_mutex_unlock(&x->lock);
+}
+
+static size_t
+place_of(const struct worker *w)
+{
+	return (size_t)(w - w->job->worker);
+}
+
+void
+exclusive_begins(struct exclusive *x, const struct worker *w)
+{
+	size_t me = place_of(w);
+
+	pthread_mutex_lock(&x->lock);
+	x->read[me].number = ++x->begun;
+	x->read[me].since = clock_seconds();
+	pthread_mutex_unlock(&x->lock);
+}
+
+double
+exclusive_ends(struct exclusive *x, const struct worker *w)
+{
+	double now = clock_seconds(), seconds;
+	size_t me = place_of(w), i;
+
+	pthread_mutex_lock(&x->lock);
+	seconds = now - x->read[me].since;
+	for (i = 0; i < WORKERS_MOST; i++)
+		if (x->read[i].number > x->read[me].number)
+			x->read[i].since = now;
+	x->read[me].number = 0;
+	pthread_mutex_unlock(&x->lock);
+	return seconds;
 }

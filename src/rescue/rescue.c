@@ -408,13 +408,11 @@ piece_read_all(struct worker *w, struct hold *h, struct io *io)
 	bool first = !r->begun;
 	double seconds;
 
-	flight_begin(&r->flight, w);
+	exclusive_begins(&r->exclusive, w);
 	*io = piece_read(w, h, (size_t)h->seg.len, h->seg.status == UNTRIED ?
 	    NORMALLY : CAREFULLY);
-	seconds = flight_end(&r->flight, w);
+	seconds = exclusive_ends(&r->exclusive, w);
 	h->passed = exclusive_passed(&r->exclusive, h->ticket);
-	if (h->ticket == 0)
-		exclusive_answered(&r->exclusive);
 	r->begun = true;
 	if (errno_is_medium(io->err)) {
 		r->longest = MAX(seconds, r->longest);
@@ -599,7 +597,6 @@ rescue_begin(struct job *job, struct fault *f)
 	r->start = clock_seconds() - job->before.seconds;
 	know_disk(r, job);
 	liveness_begin(&r->liveness);
-	flight_init(&r->flight);
 	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
 		return -1;
 	m = &r->mapsaver.file;
@@ -616,7 +613,6 @@ rescue_free(struct rescue *r)
 		return;
 	gaps_end(&r->gaps);
 	liveness_end(&r->liveness);
-	flight_destroy(&r->flight);
 	exclusive_destroy(&r->exclusive);
 	mapsaver_free(&r->mapsaver);
 	free(r);

@@ -1,8 +1,13 @@
 /*
  * Reading alone: a stuck reader is passed, once; with several seats it keeps
- * its own.  Nobody waits here: a patience of 0 ends at once.
+ * its own.  Nobody waits here: a patience of 0 ends at once.  And how long a
+ * read kept the disk busy: not counting earlier reads that were served
+ * meanwhile, but counting later ones.
  */
 #include "test.h"
+
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "rescue/exclusive.h"
 
@@ -90,7 +95,7 @@ CASE(times_the_second_from_when_the_first_left)
 	exclusive_leave(&g, first);
 	assert_true(g.seat[1].ticket == second && g.seat[1].since >= left);
 	left = clock_seconds();
-	exclusive_answered(&g);
+	exclusive_passed(&g, 0);
 	assert_true(g.seat[1].since >= left);
 	exclusive_destroy(&g);
 }
@@ -184,5 +189,43 @@ CASE(waits_for_who_reads_beside_two_that_are_stuck)
 	}
 	exclusive_enter(&g, 0, long_time, &stuck);
 	assert_int_equal(stuck.off, there.off);
+	exclusive_destroy(&g);
+}
+
+enum { MOMENT = 20000 };	/* us */
+
+static struct job job;
+static struct worker *const one = &job.worker[0], *const two = &job.worker[1];
+
+/* Two reads begin. */
+static void
+begin_two(struct exclusive *g)
+{
+	one->job = two->job = &job;
+	exclusive_init(g, 1);
+	exclusive_begins(g, one);
+	exclusive_begins(g, two);
+	usleep(MOMENT);
+}
+
+CASE(does_not_count_what_came_before)
+{
+	struct exclusive g;
+	double answered;
+
+	begin_two(&g);
+	answered = clock_seconds();
+	assert_true(exclusive_ends(&g, one) >= MOMENT / 1e6);
+	assert_true(exclusive_ends(&g, two) <= clock_seconds() - answered);
+	exclusive_destroy(&g);
+}
+
+CASE(counts_what_came_after)
+{
+	struct exclusive g;
+
+	begin_two(&g);
+	assert_true(exclusive_ends(&g, two) >= MOMENT / 1e6);
+	assert_true(exclusive_ends(&g, one) >= MOMENT / 1e6);
 	exclusive_destroy(&g);
 }
