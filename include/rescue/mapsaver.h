@@ -39,8 +39,8 @@ struct mapsaver {
  * Lock and load the map, check it against the source and the target, and put it
  * into job->map.  A missing file is created; an existing one is not changed
  * until it is saved.  If the map cannot be written, that is found out before
- * the first byte is copied.  Returns 0, or -1 with *f.  Set told, quit, lock
- * and dir to -1 before; call mapsaver_free in either case.
+ * the first byte is copied.  Returns 0, or -1 with *f; mapsaver_free is called
+ * in either case.
  */
 int mapsaver_begin(struct mapsaver *, struct job *, struct fault *f);
 void mapsaver_free(struct mapsaver *);

@@ -590,8 +590,7 @@ rescue_begin(struct job *job, struct fault *f)
 	if (r == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	job->rescue = r;
-	r->mapsaver.quit = r->mapsaver.told = -1;
-	r->mapsaver.lock = r->mapsaver.dir = r->reader = -1;
+	r->reader = -1;
 	r->pass = &pass_reading;
 	atomic_flag_clear(&r->looked);
 	r->start = clock_seconds() - job->before.seconds;
