@@ -394,6 +394,18 @@ alike()
 	[[ $how = *' 102'* && $how = *' 14'* && $how = *' 0'* && $how = *invalid* ]] || fail "only$how"
 }
 given '[[ $VARIANT = plain ]] && fast' "no ISA-L" it "unpacks gz by ISA-L as by zlib, and fails alike" alike
+# A last block of zeros, which libzstd refuses once, and which are then not padding; behind 1 MiB, where a read ends.
+false_end()
+{
+	{
+		printf '\x28\xb5\x2f\xfd\x00\x58'
+		for i in 1 2 3 4 5 6 7 8; do printf '\xc0\xfd\x0f' && head -c 131000 /dev/zero; done
+		printf '\xe0\x10\x00' && head -c 540 /dev/zero && printf '\x1d\0\0\0\0\0'
+	} >x
+	! zstd -tq x && exits 14 "$pardd" if=x of=dst decode=auto && says 'it is damaged: Src size is incorrect'
+}
+it "does not go on behind what zst calls wrong" false_end
+
 # Blocks and frames are unpacked one by one: the source can be read at any place.
 
 # blocked FORMAT: the files "image", of 1,000,000 bytes and 300, and "x", of blocks of 100,000

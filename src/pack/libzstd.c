@@ -66,10 +66,6 @@ libzstd_step(const struct libzstd *lib, ZSTD_DCtx *context, struct decoder *d,
 	case ZSTD_error_dictionary_wrong:
 		return codec_fail(d, STATUS_REFUSED, "needs a dictionary: "
 		    "zstd -dc -D DICTIONARY unpacks it into a pipe");
-	/* there was no room for a single byte, or none came */
-	case ZSTD_error_dstSize_tooSmall:
-	case ZSTD_error_srcSize_wrong:
-		return CODEC_GOES_ON;
 	default:
 		return codec_fail(d, STATUS_MISMATCH, "is damaged: %s",
 		    lib->ZSTD_getErrorName(result));
