@@ -64,7 +64,9 @@ fast_step(struct fast *g, struct decoder *d, struct codec_io *io)
 	g->body.next_out = io->out;
 	g->body.avail_out = out;
 	result = g->isal_inflate(&g->body);
-	codec_moved(io, in - g->body.avail_in, out - g->body.avail_out);
+	/* if it fails, it may have counted a byte that was not there */
+	codec_moved(io, result < 0 ? 0 : in - g->body.avail_in, out -
+	    g->body.avail_out);
 	if (result < 0)
 		return codec_fail(d, STATUS_MISMATCH, "is damaged: %s", result
 		    == ISAL_INCORRECT_CHECKSUM ? "incorrect data check" :
