@@ -179,7 +179,7 @@ seek_parts(const unsigned char *entry, size_t n, size_t each, uint64_t before,
 static uint64_t
 zeros_from(const struct codec_source *from)
 {
-	unsigned char *buf = malloc(ZEROS_LARGE);
+	unsigned char *buf = malloc((size_t)MIN(ZEROS_LARGE, from->size));
 	uint64_t at = from->size, least = at - MIN(at, ZEROS_MOST), end = at;
 	size_t n, chunk = ZEROS_FIRST;
 

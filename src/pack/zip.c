@@ -491,7 +491,7 @@ zip_measure(struct decoder *d, const struct codec_source *from,
     struct codec_measure *m, struct fault *f)
 {
 	size_t n = (size_t)MIN(from->size, END + 65535 + LOCATOR);
-	unsigned char *buf = malloc(DIRECTORY_MOST);
+	unsigned char *buf = malloc((size_t)MIN(DIRECTORY_MOST, from->size));
 	uint64_t at, len;
 	int failed = 0;
 

@@ -1,8 +1,12 @@
 /*
- * Any bytes as an archive, and as frames: what is unpacked of an archive stays
- * within its buffers, comes to an end, and is as long as its directory says;
- * the walk along frames ends, whatever they say.  Run by tests/fuzz/run.
+ * Any bytes as an archive, as frames, and as a member of each format: what is
+ * unpacked stays within its buffers, comes to an end, is the same in pieces of
+ * any size, and of an archive as long as its directory says; a gz holds what
+ * zlib says; the walk along frames ends, whatever they say.  Run by
+ * tests/fuzz/run.
  */
+#include "config.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +16,18 @@
 #include "input.h"
 #include "pack/codec.h"
 
-enum { CHOICES = 2 };		/* bytes of an input before the data */
+enum {
+	CHOICES = 2,		/* bytes of an input before the data */
+	MEMORY = 16 << 20,	/* bytes of mem= */
+	ROOM = 4096,		/* bytes that are made at a time, at most */
+};
+
+enum kind { ZST_FRAMES, LZ4_FRAMES, ZIP, MADE, GZ = MADE, XZ, ZST, BZ2, LZ4,
+	KINDS };
+
+static const unsigned bits[KINDS] = { [ZIP] = DECODE_ZIP, [GZ] = DECODE_GZ,
+	[XZ] = DECODE_XZ, [ZST] = DECODE_ZST, [BZ2] = DECODE_BZ2,
+	[LZ4] = DECODE_LZ4 };
 
 struct bytes {
 	const uint8_t	*at;
@@ -52,37 +67,59 @@ try_frames(const struct codec_source *from, bool lz4)
 	fuzz_taken += m.exact;
 }
 
-/* Unpack in pieces of so many bytes.  Returns whether it ended well. */
-static bool
-unpack(struct decoder *d, const struct bytes *b, size_t piece, uint64_t *made,
-    size_t *left)
+struct made {			/* of an input */
+	bool		 ended;	/* well */
+	uint64_t	 size;	/* bytes, */
+	uint64_t	 sum;	/* and a sum of them */
+	size_t		 left;	/* bytes behind it */
+};
+
+static void
+made_add(struct made *m, const unsigned char *at, size_t n)
+{
+	m->size += n;
+	while (n-- > 0)
+		m->sum = (m->sum ^ *at++) * UINT64_C(0x100000001b3);
+}
+
+/* Unpack in pieces of so many bytes, into so much room. */
+static struct made
+unpack(struct decoder *d, const struct bytes *b, size_t piece, size_t room)
 {
 	enum codec_step step = CODEC_GOES_ON;
+	struct made m = { .sum = 1 };
 	size_t at = 0, idle = 0;
-	unsigned char out[32] = { 0 };
+	unsigned char *out = malloc(room);
 
-	for (*made = 0; step == CODEC_GOES_ON && idle < 8;) {
+	while (step == CODEC_GOES_ON && idle < 8) {
 		size_t n = b->n - at < piece ? b->n - at : piece;
 		unsigned char *in = malloc(n > 0 ? n : 1);
-		struct codec_io io = { in, n, out, sizeof(out),
-			at + n == b->n };
+		struct codec_io io = { in, n, out, room, at + n == b->n };
 
-		if (in == NULL)
+		if (in == NULL || out == NULL)
 			abort();
 		memcpy(in, b->at + at, n);
 		step = d->codec->step(d, &io);
-		if (io.in_len > n || io.out_len > sizeof(out))
+		if (io.in_len > n || io.out_len > room)
 			abort();
 		at += n - io.in_len;
-		*made += sizeof(out) - io.out_len;
-		idle = io.in_len == n && io.out_len == sizeof(out) ? idle + 1 :
-		    0;
+		made_add(&m, out, room - io.out_len);
+		idle = io.in_len == n && io.out_len == room ? idle + 1 : 0;
 		free(in);
 	}
-	*left = b->n - at;
+	free(out);
+	m.left = b->n - at;
 	if (step == CODEC_FAILED && (d->status == 0 || d->why[0] == '\0'))
 		abort();
-	return step == CODEC_ENDED;
+	m.ended = step == CODEC_ENDED;
+	return m;
+}
+
+static bool
+same(const struct made *a, const struct made *b)
+{
+	return a->ended == b->ended && (!a->ended || (a->size == b->size &&
+	    a->sum == b->sum && a->left == b->left));
 }
 
 static void
@@ -91,19 +128,82 @@ try_zip(const struct codec_source *from, struct bytes *b, size_t piece)
 	struct decoder d = { .codec = codec_named(DECODE_ZIP) };
 	struct codec_measure m = { 0 };
 	struct fault f = { 0 };
-	uint64_t made;
-	size_t left;
+	struct made made;
 
 	if (codec_open(&d, &f) != 0)
 		abort();
 	if (d.codec->measure(&d, from, &m, &f) != 0)
 		fuzz_failed(&f);
-	else if (unpack(&d, b, piece, &made, &left)) {
-		fuzz_taken++;
-		if (left == 0 && m.exact && m.size != made)
+	else {
+		made = unpack(&d, b, piece, 32);
+		fuzz_taken += made.ended;
+		if (made.ended && made.left == 0 && m.exact &&
+		    m.size != made.size)
 			abort();
 	}
 	codec_close(&d);
+}
+
+#ifdef HAVE_LIBZ
+#include "src/pack/libz.h"
+
+/* What zlib says, which has all of it at once. */
+static struct made
+by_zlib(const struct bytes *b)
+{
+	static struct libz lib;
+	struct made m = { .sum = 1 };
+	unsigned char out[ROOM];
+	z_stream z = { .next_in = b->at, .avail_in = (uInt)b->n };
+	struct fault f;
+	int result;
+
+	if ((lib.inflate == NULL && library_load(&libz, &lib, "zlib", &f) !=
+	    0) || lib.inflateInit2_(&z, 16 + MAX_WBITS, ZLIB_VERSION,
+	    sizeof(z)) != Z_OK)
+		abort();
+	do {
+		z.next_out = out;
+		z.avail_out = sizeof(out);
+		result = lib.inflate(&z, Z_NO_FLUSH);
+		made_add(&m, out, sizeof(out) - z.avail_out);
+	} while (result == Z_OK);
+	lib.inflateEnd(&z);
+	m.ended = result == Z_STREAM_END;
+	m.left = z.avail_in;
+	return m;
+}
+#else
+#define by_zlib(b)	made
+#endif
+
+/* One decoder of each format unpacks one member after the other. */
+static void
+try_member(enum kind kind, const struct bytes *b, size_t piece)
+{
+	static struct decoder of[KINDS];
+	struct decoder *d = &of[kind];
+	struct made made, other;
+	struct fault f;
+
+	if (d->codec == NULL)
+		*d = (struct decoder){ .codec = codec_named(bits[kind]),
+			.memory = MEMORY, .threads = 1 };
+	if (d->codec->step == NULL || !d->codec->begins(b->at, b->n))
+		return;
+	if ((d->state == NULL && codec_open(d, &f) != 0) || !d->codec->start(d))
+		abort();
+	made = unpack(d, b, piece, 32);
+	if (!d->codec->start(d))
+		abort();
+	other = unpack(d, b, b->n, ROOM);
+	if (!same(&made, &other))
+		abort();
+	if (kind == GZ)
+		other = by_zlib(b);
+	if (!same(&made, &other))
+		abort();
+	fuzz_taken += made.ended;
 }
 
 int
@@ -115,10 +215,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < CHOICES)
 		return 0;
 	fuzz_within(20);
-	if (data[0] % 4 < 2)
-		try_frames(&from, data[0] % 4 == 1);
-	else
+	if (data[0] % KINDS <= LZ4_FRAMES)
+		try_frames(&from, data[0] % KINDS == LZ4_FRAMES);
+	else if (data[0] % KINDS == ZIP)
 		try_zip(&from, &b, 1 + (size_t)data[1]);
+	else
+		try_member(data[0] % KINDS, &b, 1 + (size_t)data[1]);
 	fuzz_within(0);
 	return 0;
 }
@@ -259,12 +361,12 @@ make_zip(struct input *in, uint64_t *dice)
 void
 fuzz_make(struct input *in, uint64_t *dice)
 {
-	unsigned kind = (unsigned)input_roll(dice, 4);
+	unsigned kind = (unsigned)input_roll(dice, MADE);
 
 	put(in, kind, 1);
 	put(in, input_roll(dice, 256), 1);
-	if (kind < 2)
-		make_frames(in, dice, kind == 1);
+	if (kind != ZIP)
+		make_frames(in, dice, kind == LZ4_FRAMES);
 	else
 		make_zip(in, dice);
 }
