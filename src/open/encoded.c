@@ -133,36 +133,12 @@ packer_frame(struct packer *p, const void *content, size_t size,
 }
 #else
 struct packer;
-
-static int
-packer_open(struct packer **made, int level, struct fault *f)
-{
-	(void)level;
-	*made = NULL;
-	return fault_set(f, STATUS_REFUSED, "encode=zst: this pardd was built "
-	    "without the library for it");
-}
-
-static void
-packer_close(struct packer *p)
-{
-	(void)p;
-}
-
-static size_t
-packer_room(const struct packer *p, size_t size)
-{
-	(void)p;
-	return size;
-}
-
-static bool
-packer_frame(struct packer *p, const void *content, size_t size,
-    unsigned char *to, size_t room, struct packed_frame *frame)
-{
-	(void)p, (void)content, (void)size, (void)to, (void)room, (void)frame;
-	return false;
-}
+#define packer_open(made, level, f)	((void)(level), *(made) = NULL, \
+	fault_set(f, STATUS_REFUSED, "encode=zst: this pardd was built " \
+	"without the library for it"))
+#define packer_close(p)			((void)(p))
+#define packer_room(p, size)		(size)
+#define packer_frame(p, content, ...)	((void)(content), false)
 #endif
 
 enum {
