@@ -77,6 +77,7 @@ struct lane {			/* one worker's alone */
 	struct gauge	*gauge;	/* where, see gauge.h */
 	unsigned char	*bounce;	/* see lane_bounce */
 	unsigned	 step;	/* the backend's, 0 at first */
+	unsigned	 again;	/* which of retries= it is at, or 0 */
 	bool		 probes;	/* it looks at the contents before the
 					 * copy: see endpoint_probe */
 	struct io	*over, **last;	/* started ones that have ended */
@@ -138,6 +139,12 @@ void lane_pack(struct lane *, uint64_t off, const unsigned char *buf,
 
 /* Do one request and wait for it; the result is in the io. */
 void lane_transfer(struct lane *, struct io *);
+
+/*
+ * After each try of a read of one block, or of a write: whether it has failed,
+ * and retries= allows another one.  A write is then what is left of it.
+ */
+bool lane_again(struct lane *, struct io *);
 
 /*
  * The same in two steps.  lane_start returns false, with sqe unused, when only

@@ -60,11 +60,11 @@ piece_read_part(struct worker *w, const struct piece *pc, size_t len)
 static struct io
 piece_read_block(struct worker *w, const struct piece *pc, size_t len)
 {
-	int64_t left = w->job->p->opts->retries;
-	struct io io = piece_read_part(w, pc, len);
+	struct io io;
 
-	while (errno_is_medium(io.err) && left-- > 0 && !w->job->stop)
+	do {
 		io = piece_read_part(w, pc, len);
+	} while (lane_again(&w->src, &io) && !w->job->stop);
 	return io;
 }
 

@@ -140,16 +140,12 @@ bool
 transfer_wrote(struct worker *w, struct io *io)
 {
 	struct job *job = w->job;
-	int64_t left = job->p->opts->retries;
 
-	while (io->err == EIO && !io->spent && left-- > 0 && !job->stop) {
-		job->written += io->done;
-		io->buf += io->done;
-		io->off += io->done;
-		io->len -= io->done;
-		transfer_once(&w->dst, w, io);
-	}
 	job->written += io->done;
+	while (lane_again(&w->dst, io) && !job->stop) {
+		transfer_once(&w->dst, w, io);
+		job->written += io->done;
+	}
 	if (io->err != 0)
 		transfer_fail_write(w, io);
 	return io->err == 0;

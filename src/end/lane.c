@@ -278,6 +278,23 @@ lane_transfer(struct lane *lane, struct io *io)
 	lane_request_ended(lane, io);
 }
 
+bool
+lane_again(struct lane *lane, struct io *io)
+{
+	bool worth = lane->again < lane->ep->spec.retries &&
+	    (io->op == OP_READ ? errno_is_medium(io->err) :
+	    io->err == EIO && !io->spent);
+
+	lane->again = worth ? lane->again + 1 : 0;
+	if (worth && io->op == OP_WRITE) {
+		io->buf += io->done;
+		io->off += io->done;
+		io->len -= io->done;
+		io->done = 0;
+	}
+	return worth;
+}
+
 void
 lane_pack(struct lane *lane, uint64_t off, const unsigned char *buf, size_t len)
 {

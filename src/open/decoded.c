@@ -116,29 +116,26 @@ static bool
 carrier_read(struct decoded *d, struct io *io)
 {
 	size_t block = MAX(d->carrier.geo.block, 512U), half;
-	int64_t left = d->carrier.spec.retries;
-	const char *why;
+	bool anywhere = !d->carrier.is.streamed, narrow;
 
-	for (;;) {
+	do {
 		half = (size_t)round_up((d->doubt - MIN(d->at, d->doubt)) / 2,
 		    block);
 		if (half > 0)
 			io->len = MIN(io->len, half);
 		lane_transfer(&d->lane, io);
-		if (io->err == 0)
-			return true;
-		if (!errno_is_medium(io->err) || d->carrier.is.streamed)
-			break;
-		if (io->len > block)
+		narrow = anywhere && errno_is_medium(io->err) &&
+		    io->len > block;
+		if (narrow)
 			d->doubt = d->at + io->len;
-		else if (left-- <= 0)
-			break;
-	}
+	} while (narrow || (anywhere && lane_again(&d->lane, io)));
+	if (io->err == 0)
+		return true;
 	d->state = FAILED;
 	d->failed = *io;
-	why = io->why[0] != '\0' ? io->why : errno_words(io->err);
 	snprintf(d->failed.why, sizeof(d->failed.why), "its own byte %llu: "
-	    "%.120s", (unsigned long long)(io->off + io->done), why);
+	    "%.120s", (unsigned long long)(io->off + io->done),
+	    io->why[0] != '\0' ? io->why : errno_words(io->err));
 	return false;
 }
 

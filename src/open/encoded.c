@@ -252,23 +252,19 @@ encoded_write_out(struct encoded *e)
 {
 	struct io io = { .op = OP_WRITE, .buf = e->out, .off = e->stored,
 		.len = e->out_len };
-	int64_t left = e->carrier.spec.retries;
 
-	while (io.len > 0 && e->failed.err == 0) {
+	e->out_len = 0;
+	if (io.len == 0 || e->failed.err != 0)
+		return e->failed.err == 0;
+	do {
 		lane_transfer(&e->lane, &io);
 		e->stored += io.done;
-		if (io.err != 0 && (io.err != EIO || io.spent || left-- <= 0)) {
-			encoded_fail(e, io.err, io.why[0] != '\0' ? io.why :
-			    NULL);
-			e->failed.status = io.status;
-			e->failed.spent = io.spent;
-		}
-		io.buf += io.done;
-		io.off += io.done;
-		io.len -= io.done;
-	}
-	e->out_len = 0;
-	return e->failed.err == 0;
+	} while (lane_again(&e->lane, &io));
+	if (io.err == 0)
+		return true;
+	e->failed.status = io.status;
+	e->failed.spent = io.spent;
+	return encoded_fail(e, io.err, io.why[0] != '\0' ? io.why : NULL);
 }
 
 static bool

@@ -137,20 +137,15 @@ static void
 arm_serve(struct arm *a)
 {
 	struct io *io = &a->io;
-	int64_t left = a->lane.ep->spec.retries;
 	struct target *to = &a->span->t->target[a->i];
 
 	lane_transfer(&a->lane, io);
-	while (io->op == OP_WRITE && io->err == EIO && !io->spent &&
-	    left-- > 0 && !to->dropped && !lane_halted(&a->lane, 0)) {
-		to->written += io->done;
-		io->buf += io->done;
-		io->off += io->done;
-		io->len -= io->done;
+	to->written += io->op != OP_READ ? io->done : 0;
+	while (io->op == OP_WRITE && lane_again(&a->lane, io) &&
+	    !to->dropped && !lane_halted(&a->lane, 0)) {
 		lane_transfer(&a->lane, io);
-	}
-	if (io->op != OP_READ)
 		to->written += io->done;
+	}
 }
 
 /* l: the arm is done; false: nobody waits for it any more. */

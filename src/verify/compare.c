@@ -239,11 +239,11 @@ static struct io
 compare_read_block(const struct job *job, const struct reading *s, uint64_t off,
     size_t at, size_t len)
 {
-	int64_t left = job->p->opts->retries;
-	struct io io = read_side(s, off, at, len, CAREFULLY);
+	struct io io;
 
-	while (errno_is_medium(io.err) && left-- > 0 && !job->stop)
+	do {
 		io = read_side(s, off, at, len, CAREFULLY);
+	} while (lane_again(s->lane, &io) && !job->stop);
 	return io;
 }
 

@@ -143,7 +143,7 @@ CASE(leaves_out_what_cannot_be_read)
 		a.times = row[i].times;
 		a.data[CHUNK + 600]++;		/* would differ */
 		o.coe = 1;
-		o.retries = row[i].retries;
+		a.ep.spec.retries = row[i].retries;
 		run();
 		finds(SIZE - row[i].lost, row[i].lost > 0 ? 0 : BLOCK,
 		    row[i].lost == 0);
@@ -249,7 +249,7 @@ CASE(leaves_the_rest_untried_when_it_is_stopped)
 	memory_fails(&a, 0, 1, EIO);
 	a.before = stop_at_block;
 	o.coe = 1;
-	o.retries = 5;
+	a.ep.spec.retries = 5;
 	run();
 	finds(0, 0, 0);
 	assert_int_equal(a.reads, 2);

@@ -265,14 +265,14 @@ CASE(is_read_in_few_parts_beside_a_bad_block)
 CASE(is_tried_again)
 {
 	lose(70, 1, 8);
-	o.retries = 10;
+	disk.ep.spec.retries = 10;
 	copy();
 	assert_int_equal(job.fault.status, 0);
 	assert_int_equal(map_totals(&job.map).finished, LENGTH);
 	finish();
 	lose(70, 1, 255);
 	o.coe = 1;
-	o.retries = 200;
+	disk.ep.spec.retries = 200;
 	end.at = 30;
 	end.act = STOP;
 	copy();
@@ -286,7 +286,7 @@ CASE(is_written_again)
 	struct io io;
 	int stopped;
 
-	o.retries = 5;
+	target.ep.spec.retries = 5;
 	for (stopped = 0; stopped < 2; stopped++) {
 		struct worker *w = begin();
 
