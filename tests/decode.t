@@ -440,13 +440,29 @@ goes_on()
 	cp whole x && spoilt 100 && spoilt $((size * 9 / 10)) && exits 0 "$pardd" if=x of=dst decode=auto map=m retries=1 &&
 	    complete && same image dst
 }
-# A block whose packed bytes could not be read is read again when somebody begins it anew.
+# A block whose packed bytes could not be read is read again by itself, and as retries= says.
 retried()
 {
 	local at
 	content image 5000 && xz -0c -T2 --block-size=409600 image >x && at=$(($(stat -c %s x) * 3 / 4 & ~511)) && ((at > 1 << 20)) &&
 	    exits 0 with_faults "on=$PWD/x op=read at=$at+512 fail=EIO times=$1" "$pardd" if=x of=dst decode=auto "${@:2}" &&
 	    complete && same image dst
+}
+# tries N OPERAND...: a bad sector below a block is asked for so often
+tries()
+{
+	local at
+	rm -f dst m && at=$(($(stat -c %s x) * 9 / 10 & ~511)) && ((at > 1 << 20)) &&
+	    run with_faults "on=$PWD/x op=read at=$at+512 whole fail=EIO" "$pardd" if=x decode=auto "${@:2}"
+	[[ $(grep -c '^read ' faults) = "$1" && $status = [13]* ]] || fail "${*:2}: status $status, $(cat faults)"
+}
+tried()
+{
+	local how
+	content image 3000 && xz -0c -T2 --block-size=409600 image >x && for how in bs=512 coe=1 map=m; do
+		tries 2 of=dst $how && tries 4 of=dst $how retries=2 || return
+	done
+	tries 4 of=image compare=1 coe=1 retries=2
 }
 loses()
 {
@@ -517,7 +533,8 @@ ends_at()
 	    says 'its own byte 614400: ' && n=$(stat -c %s dst) && ((n > 1 << 19)) && cmp -n "$n" image dst
 }
 it "unpacks a stream up to a bad sector" ends_at
-it "reads again what could not be read" retried 2 coe=1
+it "reads again what could not be read" eval 'retried 1 coe=1 && rm dst && retried 2 coe=1 retries=1'
+it "asks for a bad sector below a block twice, and once more for each of retries=" tried
 server_dies()
 {
 	blocked xz || return

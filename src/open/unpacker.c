@@ -34,6 +34,7 @@ enum {
 	CHUNK = 256 << 10,	/* bytes read from the carrier at a time */
 	UNPACKERS_MOST = 16,	/* threads */
 	SLOTS_MOST = UNPACKERS_MOST + 2,
+	FAILED_MOST = 64,	/* parts that are known to fail */
 	IDLE_MOST = 8,		/* steps of a codec without any progress */
 	LOOK = 100,		/* ms, until a signal is noticed */
 	USUAL_MEMORY = 256 << 20,
@@ -46,6 +47,7 @@ struct slot {
 	size_t		 part;	/* u: which it has, unless it is empty */
 	unsigned	 users;	/* u: who copy from it */
 	uint64_t	 given;	/* u: bytes of it so far */
+	unsigned	 again;	/* u: the last try, see unpacker_give */
 	uint64_t	 used;	/* u: when, by "ticks" */
 	unsigned char	*buf;	/* of its user while it is busy, else const */
 	struct io	 failed;	/* how, if its err is not 0 */
@@ -72,7 +74,8 @@ struct unpacker {
 	unsigned	 threads, slots;
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 work, done;
-	struct slot	 slot[SLOTS_MOST];
+	struct slot	 slot[SLOTS_MOST + FAILED_MOST];
+	size_t		 failures;	/* u: put behind "slots" so far */
 	struct want	*wants;		/* u */
 	size_t		 front;		/* u: the part needed last */
 	struct map	*map;		/* u: of what will be read, or NULL */
@@ -104,12 +107,9 @@ static bool
 unpack_read(struct unpack *w, struct slot *s, uint64_t off, size_t n)
 {
 	struct io io = { .op = OP_READ, .off = off, .buf = w->buf, .len = n };
-	int64_t left = w->u->carrier->spec.retries;
 	unsigned long long at;
 
-	do {
-		lane_transfer(&w->lane, &io);
-	} while (errno_is_medium(io.err) && left-- > 0);
+	lane_transfer(&w->lane, &io);
 	s->failed.doubtful = io.doubtful;
 	at = (unsigned long long)(off + io.done);
 	if (io.err != 0)
@@ -225,7 +225,7 @@ slot_with(struct unpacker *u, size_t part)
 {
 	unsigned i;
 
-	for (i = 0; i < u->slots; i++)
+	for (i = 0; i < u->slots + FAILED_MOST; i++)
 		if (u->slot[i].state != EMPTY && u->slot[i].part == part)
 			return &u->slot[i];
 	return NULL;
@@ -296,8 +296,24 @@ unpacker_pick(struct unpacker *u)
 		return NULL;
 	s->state = BUSY;
 	s->part = i;
-	s->given = 0;
+	s->given = s->again = 0;
 	return s;
+}
+
+/* What has failed is kept in mind, but not in a slot, if that can be. */
+static void
+slot_done(struct unpacker *u, struct slot *s)
+{
+	struct slot *f = &u->slot[u->slots + u->failures % FAILED_MOST];
+
+	s->state = s->failed.err == ECANCELED ? EMPTY : READY;
+	s->used = ++u->ticks;
+	if (s->state == EMPTY || s->failed.err == 0 || f->users > 0)
+		return;
+	u->failures++;
+	*f = *s;
+	f->buf = NULL;
+	s->state = EMPTY;
 }
 
 /* Unpack what is needed next.  False: nothing is.  Called with the lock. */
@@ -314,8 +330,7 @@ unpacker_work(struct unpack *w)
 	unpack_part(w, s);
 	pthread_mutex_lock(&u->lock);
 	u->busy--;
-	s->state = s->failed.err == ECANCELED ? EMPTY : READY;
-	s->used = ++u->ticks;
+	slot_done(u, s);
 	pthread_cond_broadcast(&u->done);
 	return true;
 }
@@ -468,6 +483,8 @@ unpacker_give(struct unpacker *u, const struct lane *lane, struct io *io)
 {
 	uint64_t off = io->off + io->done, skip;
 	size_t i = part_at(u, off), n;
+	/* what has failed is tried once more by itself, and by each retry */
+	unsigned again = lane->again + io->careful;
 	struct slot *s;
 
 	if (i == u->parts)
@@ -475,10 +492,9 @@ unpacker_give(struct unpacker *u, const struct lane *lane, struct io *io)
 	skip = off - u->part[i].at;
 	n = (size_t)MIN(u->part[i].size - skip, io->len - io->done);
 	pthread_mutex_lock(&u->lock);
-	/* who begins it again after it has failed wants another try */
 	s = slot_with(u, i);
 	if (s != NULL && s->state == READY && s->failed.err != 0 &&
-	    s->given > 0 && s->users == 0 && skip == 0)
+	    s->again < again && s->users == 0)
 		s->state = EMPTY;
 	s = unpacker_wait(u, i, lane);
 	if (s == NULL) {
@@ -487,6 +503,7 @@ unpacker_give(struct unpacker *u, const struct lane *lane, struct io *io)
 		return false;
 	}
 	s->users++;
+	s->again = MAX(s->again, again);
 	u->front = i;
 	pthread_mutex_unlock(&u->lock);
 	if (s->failed.err == 0) {

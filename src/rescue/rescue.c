@@ -509,6 +509,7 @@ rescue_piece(struct worker *w)
 
 	if (job->stop || pass_given_up(job))
 		return false;
+	w->src.again = (unsigned)job->rescue->retry;
 	return job->phase == PHASE_FILLING ? piece_fill(w) : piece_rescue(w);
 }
 
