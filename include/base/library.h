@@ -14,17 +14,18 @@ struct library {
 };
 
 /*
- * Its functions are a list, #define LIBX_FUNCTIONS(X) X(x_open) X(x_close), and
- * the table of pointers to them, and the names, are made of that:
- *
- *	struct libx { LIBX_FUNCTIONS(LIBRARY_MEMBER) };
- *	static const struct library libx = LIBRARY("libx.so.1", "libx1",
- *	    LIBX_FUNCTIONS(LIBRARY_NAME));
+ * Its functions are a list, #define LIBX_FUNCTIONS(X) X(x_open) X(x_close).  Of
+ * that are made the table of pointers to them, and their names.  What one file
+ * uses, it has by LIBRARY_STATIC: struct libx, and a const libx.
  */
 #define LIBRARY_MEMBER(name)	__typeof__(name) *(name);
 #define LIBRARY_NAME(name)	#name,
 #define LIBRARY(so, debian, names)	{ .file = (so), .package = (debian), \
 	.function = (const char *const []){ names NULL } }
+#define LIBRARY_STATIC(libx, so, debian, functions) \
+	struct libx { functions(LIBRARY_MEMBER) }; \
+	static const struct library libx = \
+	    LIBRARY(so, debian, functions(LIBRARY_NAME))
 
 /*
  * Load the library and fill the table, a struct of nothing but pointers in the

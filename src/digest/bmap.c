@@ -53,12 +53,7 @@ enum {
 	X(XML_SetStartDoctypeDeclHandler) X(XML_StopParser) X(XML_Parse) \
 	X(XML_GetErrorCode)
 
-struct expat {
-	EXPAT_FUNCTIONS(LIBRARY_MEMBER)
-};
-
-static const struct library library = LIBRARY("libexpat.so.1", "libexpat1",
-    EXPAT_FUNCTIONS(LIBRARY_NAME));
+LIBRARY_STATIC(expat, "libexpat.so.1", "libexpat1", EXPAT_FUNCTIONS);
 
 struct reader {
 	struct bmap	*m;
@@ -88,7 +83,7 @@ bmap_load_expat(struct expat *x, const char *path, struct fault *f)
 	char what[PATH_MAX + 8];
 
 	snprintf(what, sizeof(what), "bmap=%s", path);
-	return library_load(&library, x, what, f);
+	return library_load(&expat, x, what, f);
 }
 
 /* -------------------------------------------------------------- elements */

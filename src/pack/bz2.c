@@ -28,12 +28,7 @@ bz2_begins(const unsigned char *head, size_t n)
 #define LIBBZ2_FUNCTIONS(X) \
 	X(BZ2_bzDecompressInit) X(BZ2_bzDecompress) X(BZ2_bzDecompressEnd)
 
-struct libbz2 {
-	LIBBZ2_FUNCTIONS(LIBRARY_MEMBER)
-};
-
-static const struct library library = LIBRARY("libbz2.so.1.0", "libbz2-1.0",
-    LIBBZ2_FUNCTIONS(LIBRARY_NAME));
+LIBRARY_STATIC(libbz2, "libbz2.so.1.0", "libbz2-1.0", LIBBZ2_FUNCTIONS);
 
 struct bz2 {
 	struct libbz2	 lib;
@@ -95,7 +90,7 @@ bz2_step(struct decoder *d, struct codec_io *io)
 const struct codec bz2_codec = {
 	.word = "bz2", .bit = DECODE_BZ2, .begins = bz2_begins,
 #ifdef HAVE_LIBBZ2
-	.room = sizeof(struct bz2), .library = &library,
+	.room = sizeof(struct bz2), .library = &libbz2,
 	.start = bz2_start, .step = bz2_step, .close = bz2_stop,
 #endif
 };

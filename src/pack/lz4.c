@@ -25,12 +25,7 @@ lz4_begins(const unsigned char *head, size_t n)
 	X(LZ4F_resetDecompressionContext) X(LZ4F_decompress) X(LZ4F_isError) \
 	X(LZ4F_getErrorName)
 
-struct liblz4 {
-	LIBLZ4_FUNCTIONS(LIBRARY_MEMBER)
-};
-
-static const struct library library = LIBRARY("liblz4.so.1", "liblz4-1",
-    LIBLZ4_FUNCTIONS(LIBRARY_NAME));
+LIBRARY_STATIC(liblz4, "liblz4.so.1", "liblz4-1", LIBLZ4_FUNCTIONS);
 
 struct lz4 {
 	struct liblz4	 lib;
@@ -92,7 +87,7 @@ lz4_measure(struct decoder *d, const struct codec_source *from,
 const struct codec lz4_codec = {
 	.word = "lz4", .bit = DECODE_LZ4, .begins = lz4_begins,
 #ifdef HAVE_LIBLZ4
-	.room = sizeof(struct lz4), .library = &library, .open = lz4_open,
+	.room = sizeof(struct lz4), .library = &liblz4, .open = lz4_open,
 	.start = lz4_start, .step = lz4_step, .close = lz4_close,
 	.measure = lz4_measure,
 #endif

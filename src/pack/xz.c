@@ -37,12 +37,7 @@ enum {
 	X(lzma_stream_decoder) X(lzma_file_info_decoder) \
 	X(lzma_index_iter_init) X(lzma_index_iter_next) X(lzma_index_end)
 
-struct liblzma {
-	LIBLZMA_FUNCTIONS(LIBRARY_MEMBER)
-};
-
-static const struct library library = LIBRARY("liblzma.so.5", "liblzma5",
-    LIBLZMA_FUNCTIONS(LIBRARY_NAME));
+LIBRARY_STATIC(liblzma, "liblzma.so.5", "liblzma5", LIBLZMA_FUNCTIONS);
 
 struct xz {
 	struct liblzma	 lib;
@@ -188,7 +183,7 @@ xz_measure(struct decoder *d, const struct codec_source *from,
 const struct codec xz_codec = {
 	.word = "xz", .bit = DECODE_XZ, .begins = xz_begins, .gap = 4,
 #ifdef HAVE_LIBLZMA
-	.room = sizeof(struct xz), .library = &library, .start = xz_start,
+	.room = sizeof(struct xz), .library = &liblzma, .start = xz_start,
 	.step = xz_step, .close = xz_close, .measure = xz_measure,
 #endif
 };

@@ -17,12 +17,7 @@
 	X(sd_bus_open_system) X(sd_bus_call_method_async) X(sd_bus_process) \
 	X(sd_bus_wait) X(sd_bus_message_read) X(sd_bus_close_unref)
 
-struct libsystemd {
-	BUS_FUNCTIONS(LIBRARY_MEMBER)
-};
-
-static const struct library library = LIBRARY("libsystemd.so.0", "libsystemd0",
-    BUS_FUNCTIONS(LIBRARY_NAME));
+LIBRARY_STATIC(libsystemd, "libsystemd.so.0", "libsystemd0", BUS_FUNCTIONS);
 
 enum { LONG = 1 << 30 };	/* bytes; what is shorter does not take long */
 
@@ -75,7 +70,7 @@ awake_hold(const struct plan *p)
 
 	if (p->bounded ? p->length < LONG : !p->dst->is.device)
 		return -1;
-	if (library_load(&library, &lib, "logind", &f) != 0)
+	if (library_load(&libsystemd, &lib, "logind", &f) != 0)
 		return -1;
 	if (lib.sd_bus_open_system(&bus) >= 0)
 		awake_ask(bus, &in);

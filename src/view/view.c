@@ -72,12 +72,7 @@
 	X(fuse_req_interrupted) X(fuse_reply_attr) X(fuse_reply_open) \
 	X(fuse_reply_buf) X(fuse_reply_err)
 
-struct libfuse {
-	FUSE_FUNCTIONS(LIBRARY_MEMBER)
-};
-
-static const struct library library = LIBRARY(VIEW_SO, VIEW_PACKAGE,
-    FUSE_FUNCTIONS(LIBRARY_NAME));
+LIBRARY_STATIC(libfuse, VIEW_SO, VIEW_PACKAGE, FUSE_FUNCTIONS);
 
 enum {
 	STACKED = 16,		/* dead mounts on each other, at most */
@@ -477,7 +472,7 @@ viewer_look(const struct plan *p, struct fault *f)
 	if (!viewer_dead(p->opts->view) && (names_view(p, f) != 0 ||
 	    names_map(p, f) != 0))
 		return -1;
-	return library_load(&library, &lib, "view=", f);
+	return library_load(&libfuse, &lib, "view=", f);
 }
 
 int
@@ -491,7 +486,7 @@ viewer_open(struct plan *p, struct fault *f)
 	if (viewer_look(p, f) != 0)
 		return -1;
 	v = calloc(1, sizeof(*v));
-	if (v == NULL || library_load(&library, &v->lib, "view=", f) != 0) {
+	if (v == NULL || library_load(&libfuse, &v->lib, "view=", f) != 0) {
 		free(v);
 		return v != NULL ? -1 : fault_errno(f, ENOMEM, "view=");
 	}
