@@ -347,10 +347,7 @@ static void
 bmap_doctype(void *arg, const char *name, const char *system,
     const char *public, int internal)
 {
-	(void)name;
-	(void)system;
-	(void)public;
-	(void)internal;
+	(void)name, (void)system, (void)public, (void)internal;
 	bmap_refuse(arg, "it has a document type, and a bmap needs none");
 }
 

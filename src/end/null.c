@@ -13,8 +13,7 @@
 static int
 null_open(struct endpoint *ep, bool look, struct fault *f)
 {
-	(void)look;
-	(void)f;
+	(void)look, (void)f;
 	ep->is.seekable = true;
 	ep->is.device = false;	/* /dev/null is one, but stores nothing */
 	if (ep->spec.role == SOURCE && !ep->is.endless)

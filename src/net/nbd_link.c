@@ -136,8 +136,7 @@ nbd_call_part(void *arg, const void *bytes, size_t len, uint64_t off,
 {
 	struct nbd_call *call = arg;
 
-	(void)bytes;
-	(void)err;
+	(void)bytes, (void)err;
 	if (what != LIBNBD_READ_ERROR && len > 0 && call->odd == 0)
 		call->odd = parts_add(call, off, off + len);
 	return 0;
@@ -361,8 +360,7 @@ note_extents(void *arg, const char *context, uint64_t off, uint32_t *entries,
 	struct nbd_extents *x = arg;
 	size_t i;
 
-	(void)off;
-	(void)err;
+	(void)off, (void)err;
 	if (strcmp(context, x->context) != 0)
 		return 0;
 	for (i = 0; i + 1 < n && x->n < x->room; i += 2)

@@ -366,8 +366,7 @@ nvme_start(struct endpoint *ep, int64_t length, struct fault *f)
 {
 	struct nvme *nv = ep->priv;
 
-	(void)length;
-	(void)f;
+	(void)length, (void)f;
 	nv->powered = nvme_power(nv->fd, nv->how.timeout, &nv->power);
 	return 0;
 }
@@ -601,9 +600,7 @@ nvme_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 {
 	const struct nvme *nv = ep->priv;
 
-	(void)from;
-	(void)to;
-	(void)holes;
+	(void)from, (void)to, (void)holes;
 	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, f);
 }
 

@@ -903,8 +903,7 @@ struct served {
 static int
 served_locked(const char *path, const struct stat *st, void *arg)
 {
-	(void)st;
-	(void)arg;
+	(void)st, (void)arg;
 	return opened_has_locked(path, LOCKS_OF_COPIES);
 }
 

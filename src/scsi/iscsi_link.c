@@ -58,8 +58,7 @@ step_over(struct iscsi_context *context, int status, void *data, void *arg)
 {
 	struct iscsi_stage *stage = arg;
 
-	(void)context;
-	(void)data;
+	(void)context, (void)data;
 	stage->over = true;
 	stage->status = status;
 }

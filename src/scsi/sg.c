@@ -820,9 +820,7 @@ sg_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 {
 	const struct sg *sg = ep->priv;
 
-	(void)from;
-	(void)to;
-	(void)most;
+	(void)from, (void)to, (void)most;
 	return !scsi_is_other(&sg->path, &sg->identity, false) ? 0 :
 	    fault_set(f, status_errno(ENODEV), "%s: another disk answers "
 	    "there now, by its serial number", ep->name);

@@ -378,9 +378,7 @@ viewer_thread(void *arg)
 static void
 viewer_quiet(enum fuse_log_level level, const char *format, va_list ap)
 {
-	(void)level;
-	(void)format;
-	(void)ap;
+	(void)level, (void)format, (void)ap;
 }
 
 /*
@@ -677,8 +675,7 @@ viewer_begin(struct job *job)
 void
 viewer_await(struct viewer *v, struct map *map)
 {
-	(void)v;
-	(void)map;
+	(void)v, (void)map;
 }
 
 void
