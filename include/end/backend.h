@@ -203,10 +203,12 @@ int endpoint_zoned(const struct endpoint *, struct fault *f);
 int flush_fd(int (*sync)(int), int fd, unsigned timeout);
 
 /*
- * Read the first block of a disk, if it has one.  The result is
- * left in *io, without the bytes.  Returns 0, or -1 with *f without memory.
+ * Read the first block of a disk, if it has one, to see whether it has "command"
+ * with FUA.  Returns 0, or -1 with *f: it refuses that, by the status, or by any
+ * if that is 0; or without memory.
  */
-int endpoint_probe_first(struct endpoint *, struct io *, struct fault *f);
+int endpoint_try_fua(struct endpoint *, const char *command, int status,
+    struct fault *f);
 
 /* open_readback for any backend that has a view. */
 int file_readback(const struct endpoint *target, struct endpoint *r,

@@ -1,6 +1,6 @@
 /*
  * Shared by several kinds of end: messages about a target that has changed, a
- * flush, and the first block of a disk.
+ * flush, and whether a disk has FUA.
  */
 #include "end/backend.h"
 
@@ -165,15 +165,19 @@ flush_fd(int (*sync)(int), int fd, unsigned timeout)
 }
 
 int
-endpoint_probe_first(struct endpoint *r, struct io *io, struct fault *f)
+endpoint_try_fua(struct endpoint *r, const char *command, int status,
+    struct fault *f)
 {
-	*io = (struct io){ .op = OP_READ, .len = r->geo.io_align,
+	struct io io = { .op = OP_READ, .len = r->geo.io_align,
 		.buf = page_alloc(r->geo.io_align) };
-	if (io->buf == NULL)
+
+	if (io.buf == NULL)
 		return fault_errno(f, ENOMEM, "%s", r->name);
 	if (r->geo.size > 0)
-		endpoint_probe(r, io);
-	free(io->buf);
-	io->buf = NULL;
-	return 0;
+		endpoint_probe(r, &io);
+	free(io.buf);
+	if (status != 0 ? io.status != status : io.err != EPROTO)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s cannot be read past its cache: "
+	    "it refuses %s with FUA (%s)", r->name, command, io.why);
 }

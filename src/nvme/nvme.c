@@ -604,22 +604,6 @@ nvme_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, f);
 }
 
-/* Read one block to see whether the disk supports FUA. */
-static int
-nvme_try_fua(struct endpoint *r, struct fault *f)
-{
-	struct io io;
-	int failed = endpoint_probe_first(r, &io, f);
-
-	if (failed == 0 && io.err == EPROTO)
-		failed = fault_set(f, STATUS_REFUSED, "%s cannot be read past "
-		    "its cache: it refuses Read with FUA (%s)", r->name,
-		    io.why);
-	if (failed != 0)
-		nvme_close(r);
-	return failed;
-}
-
 /* Reads with FUA come from the medium (NVM, Read command). */
 static int
 nvme_open_readback(const struct endpoint *target, struct endpoint *r,
@@ -636,10 +620,12 @@ nvme_open_readback(const struct endpoint *target, struct endpoint *r,
 	nv->fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
 	r->be = &nvme_backend;
 	r->priv = nv;
-	if (nv->fd >= 0)
-		return nvme_try_fua(r, f);
-	fault_errno(f, errno, "%s: opening it to read it back", target->name);
-	free(nv);
+	if (nv->fd >= 0 && endpoint_try_fua(r, "Read", 0, f) == 0)
+		return 0;
+	if (nv->fd < 0)
+		fault_errno(f, errno, "%s: opening it to read it back",
+		    target->name);
+	nvme_close(r);
 	return -1;
 }
 

@@ -739,22 +739,6 @@ sg_flush(struct endpoint *ep, struct fault *f)
 	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));
 }
 
-/* Read one block to see whether the disk supports FUA. */
-static int
-sg_try_fua(struct endpoint *r, struct fault *f)
-{
-	struct io io;
-	int failed = endpoint_probe_first(r, &io, f);
-
-	if (failed == 0 && io.status == ILLEGAL_REQUEST)
-		failed = fault_set(f, STATUS_REFUSED, "%s cannot be read past "
-		    "its cache: it refuses READ with FUA (%s)", r->name,
-		    io.why);
-	if (failed != 0)
-		sg_close(r);
-	return failed;
-}
-
 /*
  * Reads with FUA come from the medium: cached blocks are written first, and not
  * returned (SBC-4, READ (10), force unit access).  A disk without FUA refuses
@@ -780,13 +764,13 @@ sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 		sg->path.fd = of->shared ? fcntl(of->path.fd, F_DUPFD_CLOEXEC,
 		    3) : reopen(of->path.fd, endpoint_path(target), O_RDONLY |
 		    O_NONBLOCK);
-	if (sg->path.node != SCSI_CARRIED && sg->path.fd < 0) {
+	if (sg->path.node != SCSI_CARRIED && sg->path.fd < 0)
 		fault_errno(f, errno, "%s: opening it to read it back",
 		    target->name);
-		free(sg);
-		return -1;
-	}
-	return sg_try_fua(r, f);
+	else if (endpoint_try_fua(r, "READ", ILLEGAL_REQUEST, f) == 0)
+		return 0;
+	sg_close(r);
+	return -1;
 }
 
 void
