@@ -203,9 +203,9 @@ int endpoint_zoned(const struct endpoint *, struct fault *f);
 int flush_fd(int (*sync)(int), int fd, unsigned timeout);
 
 /*
- * Read the first block of a disk, if it has one, to see whether it has "command"
- * with FUA.  Returns 0, or -1 with *f: it refuses that, by the status, or by any
- * if that is 0; or without memory.
+ * Read the first block of a disk, if it has one, to see whether it has FUA for
+ * "command".  Returns 0, or -1 with *f: it refuses that with the status, or if
+ * that is 0 with any; or without memory.
  */
 int endpoint_try_fua(struct endpoint *, const char *command, int status,
     struct fault *f);
