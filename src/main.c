@@ -30,6 +30,7 @@
 #include "copy/verdict.h"
 #include "disk/disk.h"
 #include "end/endpoint.h"
+#include "html/report_file.h"
 #include "open/tee.h"
 #include "part/damage.h"
 #include "part/remarks.h"
@@ -265,7 +266,7 @@ session_run(struct session *s, struct decision *d)
 
 	if (out == NULL)
 		fault_errno(&f, ENOMEM, "the outcome");
-	outputs_look_before(&d->outputs);
+	report_file_look_before(d->outputs.report);
 	if (out == NULL || signals_take(&signals, &f) != 0 ||
 	    outputs_start(&d->outputs, &f) != 0 ||
 	    copy_run(&d->plan, &signals, &s->ev, out, &f) != 0) {

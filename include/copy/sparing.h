@@ -25,13 +25,6 @@ int sparing_open(struct job *, struct fault *f);
 struct io sparing_read(struct worker *, uint64_t off, size_t len,
     unsigned char **data);
 
-/*
- * What that read got from one of several targets, or NULL if that was less than
- * len bytes.  The buffer has room for as many bytes again after it.
- */
-unsigned char *sparing_read_of(struct worker *, unsigned target, uint64_t off,
-    size_t len);
-
 /* Fail the job because of a failed read of the target. */
 void sparing_fail(struct worker *, const struct io *);
 

@@ -40,12 +40,6 @@ int outputs_load(struct outputs *, const struct opts *, struct fault *f);
 int outputs_open(struct outputs *, struct plan *p, struct fault *f);
 
 /*
- * Before the copy, while a signal still ends the program: collect what the
- * report says about the ends.
- */
-void outputs_look_before(struct outputs *);
-
-/*
  * When the copy begins and signals are blocked: reserve the names of the files,
  * while a signal ends the program, because a file system may not answer; and
  * start the digests.  Returns 0, or -1 with *f.

@@ -9,7 +9,6 @@
 
 #include "base/number.h"
 #include "copy/transfer.h"
-#include "open/tee.h"
 
 int
 sparing_open(struct job *job, struct fault *f)
@@ -39,17 +38,6 @@ sparing_read(struct worker *w, uint64_t off, size_t len, unsigned char **data)
 	if (io.done > len)
 		io.done = len;
 	return io;
-}
-
-unsigned char *
-sparing_read_of(struct worker *w, unsigned target, uint64_t off, size_t len)
-{
-	const struct io *io = tee_read(&w->back, target);
-	size_t before = (size_t)(lane_place(&w->back, off) %
-	    w->job->back.geo.io_align);
-
-	return io == NULL || io->err != 0 || io->done < before + len ? NULL :
-	    io->buf + before;
 }
 
 void

@@ -137,6 +137,24 @@ used_possible(const struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* Whether it has bytes of these ranges, n of them in order, of the source. */
+static bool
+used_has(const struct used *u, const struct used_fs *fs, const struct seg *s,
+    size_t n)
+{
+	uint64_t off, at, len;
+	size_t i;
+
+	for (off = 0; off < fs->length; off += len) {
+		len = fs->length - off;
+		at = used_place(u, fs, off, &len);
+		i = segs_find(s, n, at);
+		if (i < n && s[i].off < at + len)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Count the file systems that have free ranges.  What is free in a group of LVM
  * or a member of a RAID is in none.

@@ -102,10 +102,6 @@ int used_open(struct look *, struct fs_map *, dev_t *mapper, char *why);
 uint64_t used_place(const struct used *, const struct used_fs *, uint64_t off,
     uint64_t *len);
 
-/* Whether it has bytes of these ranges, n of them in order, of the source. */
-bool used_has(const struct used *, const struct used_fs *, const struct seg *,
-    size_t n);
-
 /* As look_read, of ->fs. */
 int used_read(void *arg, uint64_t off, void *buf, size_t len);
 

@@ -69,23 +69,6 @@ used_place(const struct used *u, const struct used_fs *fs, uint64_t off,
 	return volume_up(u, &fs, off, len, false);
 }
 
-bool
-used_has(const struct used *u, const struct used_fs *fs, const struct seg *s,
-    size_t n)
-{
-	uint64_t off, at, len;
-	size_t i;
-
-	for (off = 0; off < fs->length; off += len) {
-		len = fs->length - off;
-		at = used_place(u, fs, off, &len);
-		i = segs_find(s, n, at);
-		if (i < n && s[i].off < at + len)
-			return true;
-	}
-	return false;
-}
-
 int
 used_read(void *arg, uint64_t off, void *buf, size_t len)
 {

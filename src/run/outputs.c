@@ -74,12 +74,6 @@ outputs_open(struct outputs *r, struct plan *p, struct fault *f)
 	return 0;
 }
 
-void
-outputs_look_before(struct outputs *r)
-{
-	report_file_look_before(r->report);
-}
-
 /* Whether a file is to be written. */
 static bool
 outputs_any(const struct outputs *r)

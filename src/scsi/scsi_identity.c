@@ -166,17 +166,6 @@ scsi_identity(const struct scsi_path *path)
 }
 
 bool
-scsi_is_other(const struct scsi_path *path, const struct scsi_identity *was,
-    bool silent)
-{
-	const struct scsi_identity is = scsi_identity(path);
-
-	return (was->serial != 0 && (is.serial == 0 ? silent :
-	    is.serial != was->serial)) || (was->names != 0 &&
-	    (is.names == 0 ? silent : is.names != was->names));
-}
-
-bool
 scsi_protected(const struct scsi_path *path)
 {
 	/* all pages, no block descriptors */

@@ -79,6 +79,21 @@ sg_sent(struct sg *sg, const struct scsi_command *c, const struct scsi_reply *r)
 }
 
 /*
+ * Whether another disk answers by now.  What it did not say before is not
+ * compared; what it does not say now is "silent".
+ */
+static bool
+sg_is_other(const struct scsi_path *path, const struct scsi_identity *was,
+    bool silent)
+{
+	const struct scsi_identity is = scsi_identity(path);
+
+	return (was->serial != 0 && (is.serial == 0 ? silent :
+	    is.serial != was->serial)) || (was->names != 0 &&
+	    (is.names == 0 ? silent : is.names != was->names));
+}
+
+/*
  * Whether a command that failed may be repeated.  Not if the target reports an
  * earlier failure, nor if the disk was restarted after writes without FUA:
  * those are lost.  The failure may be reported to the lane that reads the
@@ -92,7 +107,7 @@ sg_passes(const struct endpoint *ep, const struct io *io,
 	const struct sg *of = sg->target != NULL ? sg->target : sg;
 	bool source = io->op == OP_READ && !ep->is.back;
 
-	if (r->renamed && scsi_is_other(&of->path, &of->identity, true))
+	if (r->renamed && sg_is_other(&of->path, &of->identity, true))
 		return false;
 	if (r->result == SCSI_AGAIN)
 		return !r->restarted || of->writes == 0 ||
@@ -805,7 +820,7 @@ sg_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	const struct sg *sg = ep->priv;
 
 	(void)from, (void)to, (void)most;
-	return !scsi_is_other(&sg->path, &sg->identity, false) ? 0 :
+	return !sg_is_other(&sg->path, &sg->identity, false) ? 0 :
 	    fault_set(f, status_errno(ENODEV), "%s: another disk answers "
 	    "there now, by its serial number", ep->name);
 }

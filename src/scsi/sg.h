@@ -97,13 +97,6 @@ void scsi_identify(const struct scsi_path *, struct disk *);
 /* Ask the disk for its serial number and its designators (VPD 80h, 83h). */
 struct scsi_identity scsi_identity(const struct scsi_path *);
 
-/*
- * Whether another disk answers by now.  What it did not say before is not
- * compared; what it does not say now is "silent".
- */
-bool scsi_is_other(const struct scsi_path *, const struct scsi_identity *was,
-    bool silent);
-
 /* Whether it reports to be write protected (MODE SENSE, SPC-5 7.5.6). */
 bool scsi_protected(const struct scsi_path *);
 

@@ -412,6 +412,21 @@ target_differs(struct worker *w, struct checked *of, const struct check *c,
 }
 
 /*
+ * What sparing_read got from one of several targets, or NULL if that was less
+ * than len bytes.  The buffer has room for as many bytes again after it.
+ */
+static unsigned char *
+check_data_of(struct worker *w, unsigned target, uint64_t off, size_t len)
+{
+	const struct io *io = tee_read(&w->back, target);
+	size_t before = (size_t)(lane_place(&w->back, off) %
+	    w->job->back.geo.io_align);
+
+	return io == NULL || io->err != 0 || io->done < before + len ? NULL :
+	    io->buf + before;
+}
+
+/*
  * Where the copy ends on one of several targets, which may need less padding
  * than others.  What is left out is not padded.
  */
@@ -441,7 +456,7 @@ check_target(struct worker *w, unsigned target, const struct check *c,
 	size_t data = (size_t)MIN(c->len, target_end(job, target) - c->off);
 	unsigned char *has;
 
-	has = sparing_read_of(w, target, c->off, data);
+	has = check_data_of(w, target, c->off, data);
 	if (has != NULL) {
 		memset(has + data, 0, (size_t)c->len - data);
 		check_mask(w, c, has);
