@@ -146,12 +146,31 @@ rows_make(struct volumes *v, const struct parts *t, const struct plan *p)
 	return 0;
 }
 
+/*
+ * Make the rows, and name them by what is on an end, whose copy begins at byte
+ * "begin"; with a map, only by what it has.
+ */
 static void
-volume_row_name(struct volume_row *row, const struct volume *found)
+rows_fill(struct volumes *v, struct parts *t, const struct plan *p,
+    struct endpoint *ep, uint64_t begin, struct map *map)
 {
-	memcpy(row->type, found->type, sizeof(row->type));
-	if (found->label[0] != '\0')
-		memcpy(row->label, found->label, sizeof(row->label));
+	int failed = rows_make(v, t, p);
+	struct volume_row *row = v->row;
+	struct volume found;
+	uint64_t at;
+
+	for (; failed == 0 && row < v->row + v->n; row++) {
+		at = row->off - p->src_off;
+		if (map != NULL && !map_all(map, at, HEAD, FINISHED))
+			continue;
+		parts_volume(ep, begin + at, row->len, &found);
+		if (map != NULL && !map_all(map, found.at - begin, 1, FINISHED))
+			continue;
+		memcpy(row->type, found.type, sizeof(row->type));
+		if (found.label[0] != '\0')
+			memcpy(row->label, found.label, sizeof(row->label));
+	}
+	parts_free(t);
 }
 
 void
@@ -159,22 +178,12 @@ volumes_of_source(struct volumes *v, const struct plan *p)
 {
 	struct endpoint src = *p->src;
 	struct parts t = { .n = 0 };
-	struct volume found;
 	struct fault f;
-	size_t i;
 
 	*v = (struct volumes){ .n = 0 };
-	if (!parts_possible(&src) || !p->bounded)
-		return;
-	if (src.lim.part == 0 && parts_read(&src, &t, &f) != 0)
-		return;
-	if (rows_make(v, &t, p) == 0)
-		for (i = 0; i < v->n; i++) {
-			parts_volume(&src, v->row[i].off, v->row[i].len,
-			    &found);
-			volume_row_name(&v->row[i], &found);
-		}
-	parts_free(&t);
+	if (parts_possible(&src) && p->bounded && (src.lim.part != 0 ||
+	    parts_read(&src, &t, &f) == 0))
+		rows_fill(v, &t, p, &src, p->src_off, NULL);
 }
 
 void
@@ -182,9 +191,7 @@ volumes_rescued(struct volumes *v, const struct plan *p, struct map *map)
 {
 	struct endpoint dst = *p->dst;
 	struct parts t = { .n = 0 };
-	struct volume found;
 	struct fault f;
-	size_t i;
 
 	*v = (struct volumes){ .n = 0 };
 	if (p->src_off != (p->src->lim.part > 0 ? p->src->lim.base : 0))
@@ -192,21 +199,9 @@ volumes_rescued(struct volumes *v, const struct plan *p, struct map *map)
 	dst.is.absent = false;
 	dst.lim.part = 0;
 	dst.geo.size = (int64_t)(p->dst_off + p->length);
-	if (p->src->lim.part == 0 && p->dst_off == 0 &&
-	    parts_rescued(&dst, p->src, map, &t, &f) != 0)
-		return;
-	if (rows_make(v, &t, p) == 0)
-		for (i = 0; i < v->n; i++) {
-			uint64_t at = v->row[i].off - p->src_off;
-
-			if (!map_all(map, at, HEAD, FINISHED))
-				continue;
-			parts_volume(&dst, p->dst_off + at, v->row[i].len,
-			    &found);
-			if (map_all(map, found.at - p->dst_off, 1, FINISHED))
-				volume_row_name(&v->row[i], &found);
-		}
-	parts_free(&t);
+	if (p->src->lim.part != 0 || p->dst_off != 0 ||
+	    parts_rescued(&dst, p->src, map, &t, &f) == 0)
+		rows_fill(v, &t, p, &dst, p->dst_off, map);
 }
 
 void
