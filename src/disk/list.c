@@ -627,30 +627,35 @@ head_print(FILE *out, const struct listed *l, const struct widths *w)
 	return entry_end(&e, out, 0);
 }
 
+static int
+level_print(FILE *out, const struct listed *l, const struct level *v)
+{
+	char node[300], size[32];
+	struct entry e;
+
+	if (!entry_begin(&e, ""))
+		return -1;
+	level_path(node, sizeof(node), v);
+	fprintf(e.to, "%s  %s", node, number_si(size, sizeof(size),
+	    (double)v->length));
+	e.comma = "  ";
+	if (v->kind[0] != '\0')
+		entry_add(&e, "%s", v->kind);
+	add_volume(&e, l, v->node, v->name);
+	add_uses(&e, l, v->name);
+	return entry_end(&e, out, (size_t)INDENT * v->depth);
+}
+
 /* Print what lies on a disk or partition, each with what lies on it. */
 static int
 levels_print(FILE *out, const struct listed *l, const char *root)
 {
-	char node[300], size[32];
 	const struct level *v;
-	struct entry e;
 	int failed = 0;
 
-	for (v = l->levels; v != NULL && failed == 0; v = v->next) {
-		if (strcmp(v->root, root) != 0)
-			continue;
-		if (!entry_begin(&e, ""))
-			return -1;
-		level_path(node, sizeof(node), v);
-		fprintf(e.to, "%s  %s", node, number_si(size, sizeof(size),
-		    (double)v->length));
-		e.comma = "  ";
-		if (v->kind[0] != '\0')
-			entry_add(&e, "%s", v->kind);
-		add_volume(&e, l, v->node, v->name);
-		add_uses(&e, l, v->name);
-		failed = entry_end(&e, out, (size_t)INDENT * v->depth);
-	}
+	for (v = l->levels; v != NULL && failed == 0; v = v->next)
+		if (strcmp(v->root, root) == 0)
+			failed = level_print(out, l, v);
 	return failed;
 }
 
@@ -691,18 +696,11 @@ disk_print(FILE *out, const struct listed *l)
 static int
 part_print(FILE *out, const struct listed *l, const struct disk_part *part)
 {
-	char node[300], size[32];
-	struct entry e;
+	struct level v = { .node = part->node, .length = part->length,
+		.depth = 1 };
 
-	if (!entry_begin(&e, ""))
-		return -1;
-	list_path(node, sizeof(node), "/dev/", part->name);
-	fprintf(e.to, "%s  %s", node, number_si(size, sizeof(size),
-	    (double)part->length));
-	e.comma = "  ";
-	add_volume(&e, l, part->node, part->name);
-	add_uses(&e, l, part->name);
-	return entry_end(&e, out, INDENT) != 0 ? -1 :
+	strlcpy(v.name, part->name, sizeof(v.name));
+	return level_print(out, l, &v) != 0 ? -1 :
 	    levels_print(out, l, part->name);
 }
 
