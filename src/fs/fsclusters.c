@@ -130,12 +130,6 @@ clusters_follow(struct clusters *c, uint64_t *cluster)
 	    WRONG;
 }
 
-uint64_t
-clusters_place(const struct clusters *c, uint64_t n)
-{
-	return c->first + (n - 2) * c->cluster;
-}
-
 static bool
 clusters_lost(const struct clusters *c, uint64_t off, uint64_t len)
 {

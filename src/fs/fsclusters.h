@@ -78,7 +78,11 @@ void clusters_names(struct clusters *, const struct fs_extents *lost,
 void clusters_check(struct clusters *, const char *wrong, const char *differ);
 
 /* The place of a cluster, in bytes. */
-uint64_t clusters_place(const struct clusters *, uint64_t n);
+static inline uint64_t
+clusters_place(const struct clusters *c, uint64_t n)
+{
+	return c->first + (n - 2) * c->cluster;
+}
 
 /* Whether it is a cluster that nobody has visited yet. */
 bool clusters_visit(struct clusters *, uint64_t n);

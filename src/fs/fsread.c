@@ -93,12 +93,6 @@ fs_be(const unsigned char *p, int bytes)
 	return v;
 }
 
-bool
-fs_power_of_two(uint64_t n)
-{
-	return n != 0 && (n & (n - 1)) == 0;
-}
-
 /* By nibbles: the tables are const, and need no initialisation. */
 static uint32_t
 fs_crc(const uint32_t table[16], uint32_t crc, const unsigned char *p,
@@ -442,36 +436,6 @@ fs_clamp(const struct fs_io *io, uint64_t n, uint64_t unit, bool *less)
 {
 	*less = n > io->src->length / unit;
 	return *less ? io->src->length / unit : n;
-}
-
-void
-fs_too_long(struct fs_io *io)
-{
-	fs_doubt(io, FS_DAMAGED, "it is longer than what it lies in");
-}
-
-bool
-fs_deep(const struct fs_io *io)
-{
-	return (io->how & FS_DEEP) != 0;
-}
-
-bool
-fs_exact(const struct fs_io *io)
-{
-	return (io->how & FS_ORDER) == 0;
-}
-
-bool
-fs_by_start(const struct fs_io *io)
-{
-	return io->by != FS_BY_COPY;
-}
-
-bool
-fs_by_copy(const struct fs_io *io)
-{
-	return io->by != FS_BY_START && !fs_exact(io);
 }
 
 /* -------------------------------------------------------------- labels */

@@ -99,23 +99,44 @@ int fs_extents_order(const void *, const void *);
 void fs_take_back(struct fs_io *, uint64_t off);
 
 /* Whether metadata without a fixed place is wanted too. */
-bool fs_deep(const struct fs_io *);
+static inline bool
+fs_deep(const struct fs_io *io)
+{
+	return (io->how & FS_DEEP) != 0;
+}
 
 /* How many of n units the partition holds; *less: not all. */
 uint64_t fs_clamp(const struct fs_io *, uint64_t n, uint64_t unit, bool *less);
 
 /* Record the doubt about a file system that is longer than its partition. */
-void fs_too_long(struct fs_io *);
+static inline void
+fs_too_long(struct fs_io *io)
+{
+	fs_doubt(io, FS_DAMAGED, "it is longer than what it lies in");
+}
+
+/* Whether only proof counts. */
+static inline bool
+fs_exact(const struct fs_io *io)
+{
+	return (io->how & FS_ORDER) == 0;
+}
 
 /*
  * Whether a file system may be found by its start; by a copy of that, which
  * never proves anything.
  */
-bool fs_by_start(const struct fs_io *);
-bool fs_by_copy(const struct fs_io *);
+static inline bool
+fs_by_start(const struct fs_io *io)
+{
+	return io->by != FS_BY_COPY;
+}
 
-/* Whether only proof counts. */
-bool fs_exact(const struct fs_io *);
+static inline bool
+fs_by_copy(const struct fs_io *io)
+{
+	return io->by != FS_BY_START && !fs_exact(io);
+}
 
 /* CRC-32C (Castagnoli, reflected), without the final inversion. */
 uint32_t fs_crc32c(uint32_t crc, const void *, size_t);
@@ -124,7 +145,12 @@ uint32_t fs_crc32c(uint32_t crc, const void *, size_t);
 uint64_t fs_le(const unsigned char *, int bytes);
 uint64_t fs_be(const unsigned char *, int bytes);
 
-bool fs_power_of_two(uint64_t);		/* false for 0 */
+/* False for 0. */
+static inline bool
+fs_power_of_two(uint64_t n)
+{
+	return n != 0 && (n & (n - 1)) == 0;
+}
 
 struct fs_hits;
 
