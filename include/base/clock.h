@@ -40,7 +40,12 @@ struct clock_limit {
 bool clock_within(struct clock_limit *);
 
 /* A time of clock_ns, for waits by CLOCK_MONOTONIC. */
-struct timespec clock_spec(uint64_t ns);
+static inline struct timespec
+clock_spec(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000),
+		.tv_nsec = (long)(ns % 1000000000) };
+}
 
 /* Initialise a condition variable whose timed waits end at such a time. */
 void clock_condition(pthread_cond_t *);

@@ -4,6 +4,7 @@
 #ifndef PARDD_FAULT_H
 #define PARDD_FAULT_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 
@@ -63,12 +64,27 @@ const char *errno_words(int err);
 int status_errno(int err);
 
 /* Whether a read that failed with err hit a bad block, not a dead device. */
-bool errno_is_medium(int err);
+static inline bool
+errno_is_medium(int err)
+{
+	return err == EIO || err == ENODATA || err == EILSEQ ||
+	    err == EREMOTEIO ||		/* EREMOTEIO: hardware error */
+	    err == EUCLEAN || err == EBADMSG;	/* file system is damaged */
+}
 
 /* Whether a write that failed with err just ran out of room. */
-bool errno_is_full(int err);
+static inline bool
+errno_is_full(int err)
+{
+	return err == ENOSPC || err == EDQUOT || err == EFBIG;
+}
 
 /* Whether err says that the device is gone. */
-bool errno_is_gone(int err);
+static inline bool
+errno_is_gone(int err)
+{
+	return err == ENODEV || err == ENXIO || err == ENOMEDIUM ||
+	    err == ENOLINK || err == ESHUTDOWN || err == ENOTCONN;
+}
 
 #endif

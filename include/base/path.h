@@ -67,6 +67,10 @@ char *path_read(const char *path, const char *key, const char *wrong,
 bool among_devices(int dir);
 
 /* Whether both describe the same file. */
-bool same_file(const struct stat *, const struct stat *);
+static inline bool
+same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
 
 #endif

@@ -49,7 +49,11 @@ bool elsewhere_pick(struct job *, enum seg_status, uint64_t *dice,
 bool elsewhere_read(struct worker *, struct lane *, struct io *, uint64_t off);
 
 /* Whether a read failed because it timed out, or was lost on its way. */
-bool elsewhere_late(const struct io *);
+static inline bool
+elsewhere_late(const struct io *io)
+{
+	return io->err == ETIMEDOUT || io->err == ETIME || io->err == ENOLINK;
+}
 
 /* Make it fail with ENODEV, because nothing can be read any more. */
 void elsewhere_gone(struct io *);

@@ -229,13 +229,17 @@ int job_source_kept(struct job *, struct fault *f);
  */
 uint64_t job_holes(const struct job *, uint64_t length, uint64_t finished);
 
-/* Record a fault, if it is the first, and stop the copy.  Any thread. */
-void job_fail(struct job *, const struct fault *);
-
 /*
- * The same for the byte at "off" of the copy, which cannot be read.  Of several
- * such the fault is that of the lowest, whoever met it.
+ * Record the fault of the byte at "off" of the copy, which cannot be read, and
+ * stop the copy.  Any thread.  Of several such it is that of the lowest.
  */
 void job_fail_at(struct job *, const struct fault *, uint64_t off);
+
+/* The same for any other fault, if it is the first. */
+static inline void
+job_fail(struct job *job, const struct fault *f)
+{
+	job_fail_at(job, f, UINT64_MAX);
+}
 
 #endif

@@ -60,10 +60,20 @@ int ranges_begin(struct job *);
  * The digester of the ranges that the copy does not read, whose digests the new
  * manifest takes over: NULL for xxh128.
  */
-const struct digester *ranges_by(const struct plan *);
+static inline const struct digester *
+ranges_by(const struct plan *p)
+{
+	return p->ranges == NULL || !p->ranges->passes ? NULL :
+	    p->ranges->base.by;
+}
 
 /* Bytes that the copy does not read, because they have not changed. */
-uint64_t ranges_unchanged(const struct plan *);
+static inline uint64_t
+ranges_unchanged(const struct plan *p)
+{
+	return p->ranges == NULL || !p->ranges->passes ? 0 :
+	    map_totals(&p->ranges->same).finished;
+}
 
 /*
  * Where the copy, which is "end" bytes long, ends on the target that is named:

@@ -32,7 +32,12 @@ bool sparse_hole(struct worker *, const struct seg *);
 bool sparse_clear(struct worker *);
 
 /* Whether pieces are to be written with sparse_write. */
-bool sparse_wanted(const struct plan *);
+static inline bool
+sparse_wanted(const struct plan *p)
+{
+	return p->store == STORE_SPARSE || (p->holes && !p->src->is.device &&
+	    !p->dst->is.device);
+}
 
 /*
  * Write the first len bytes of the buffer to off, but make holes where they are

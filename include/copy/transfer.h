@@ -25,14 +25,26 @@ struct io transfer_read(struct worker *, uint64_t off, size_t at, size_t len,
     enum care);
 
 /* The bad byte that a failed read named, if within the read; else NOWHERE. */
-uint64_t transfer_hint(const struct io *);
+static inline uint64_t
+transfer_hint(const struct io *io)
+{
+	return io->bad_off >= io->off + io->done &&
+	    io->bad_off < io->off + io->len ? io->bad_off : NOWHERE;
+}
 
-/*
- * Bracket a write to the target: before the request, and after its result is
- * known and a failure has set job->doubt.  They do not nest.
- */
-void transfer_begin(struct worker *);
-void transfer_end(struct worker *);
+/* Before the request of a write to the target.  They do not nest. */
+static inline void
+transfer_begin(struct worker *w)
+{
+	w->writes++;
+}
+
+/* After its result is known, and a failure has set job->doubt. */
+static inline void
+transfer_end(struct worker *w)
+{
+	w->writes++;
+}
 
 /*
  * Wait for the writes that are in flight now, but not for those that begin
@@ -41,14 +53,19 @@ void transfer_end(struct worker *);
 void transfer_await(struct job *);
 
 /*
- * Write len bytes of the buffer, from byte "at" of it on, to off + at.  Returns
- * false if it failed; then the copy is being stopped.
+ * Write len bytes of the buffer, from byte "at" of it on, to off + at, but not
+ * to those of several targets whose bits are set in "but".  Returns false if it
+ * failed; then the copy is being stopped.
  */
-bool transfer_write(struct worker *, uint64_t off, size_t at, size_t len);
-
-/* The same, but not to those of several targets whose bits are set in "but". */
 bool transfer_rewrite(struct worker *, uint64_t off, size_t at, size_t len,
     unsigned but);
+
+/* The same, to all targets. */
+static inline bool
+transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
+{
+	return transfer_rewrite(w, off, at, len, 0);
+}
 
 /*
  * Have len bytes zeroed without writing them.  Returns 0 or an errno value; any

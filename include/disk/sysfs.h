@@ -5,6 +5,7 @@
 #ifndef PARDD_SYSFS_H
 #define PARDD_SYSFS_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +29,11 @@ bool sysfs_text(int dir, const char *name, char *buf, size_t room);
  * err, if it says that an attribute could not be read for lack of a descriptor
  * or of memory; 0 if it says something about the attribute.
  */
-int sysfs_unasked(int err);
+static inline int
+sysfs_unasked(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM ? err : 0;
+}
 
 /* Read an attribute that is a number; 0 if there is none. */
 uint64_t sysfs_number(int dir, const char *name);

@@ -428,6 +428,10 @@ bool endpoint_layer(const struct endpoint *, struct stat *);
 bool endpoint_layered(const struct endpoint *, const struct located *);
 
 /* Its path, or NULL if it is inherited. */
-const char *endpoint_path(const struct endpoint *);
+static inline const char *
+endpoint_path(const struct endpoint *ep)
+{
+	return ep->is.inherited ? NULL : ep->name;
+}
 
 #endif

@@ -45,7 +45,11 @@ int mapfile_load_loose(struct mapfile *, const char *path, struct fault *f);
 void mapfile_free(struct mapfile *);
 
 /* Where the last segment ends; 0 if there is none. */
-uint64_t mapfile_end(const struct mapfile *);
+static inline uint64_t
+mapfile_end(const struct mapfile *m)
+{
+	return m->n > 0 ? m->seg[m->n - 1].off + m->seg[m->n - 1].len : 0;
+}
 
 /* Append a segment; it is joined to the last if alike.  0 or ENOMEM. */
 int mapfile_append(struct mapfile *, const struct seg *);

@@ -113,7 +113,14 @@ int codec_open(struct decoder *, struct fault *f);
 void codec_close(struct decoder *);
 
 /* For codecs: so many bytes were taken, and made. */
-void codec_moved(struct codec_io *, size_t in, size_t out);
+static inline void
+codec_moved(struct codec_io *io, size_t in, size_t out)
+{
+	io->in += in;
+	io->in_len -= in;
+	io->out += out;
+	io->out_len -= out;
+}
 
 /* For codecs: *d has failed, and why.  Returns CODEC_FAILED. */
 enum codec_step codec_fail(struct decoder *d, int status, const char *fmt, ...)

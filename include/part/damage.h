@@ -51,6 +51,10 @@ void damage_make(struct damage *d, const struct plan *, struct map *);
 void damage_free(struct damage *d);
 
 /* Whether the names of all files that are hit are known. */
-bool damage_all_named(const struct damage_area *);
+static inline bool
+damage_all_named(const struct damage_area *a)
+{
+	return a->files.known && !a->files.more;
+}
 
 #endif

@@ -61,7 +61,12 @@ struct volume {			/* identified by its signature: */
 };
 
 /* Whether the end can have a partition table. */
-bool parts_possible(const struct endpoint *);
+static inline bool
+parts_possible(const struct endpoint *ep)
+{
+	return !ep->is.streamed && !ep->is.absent && ep->geo.size > 0 &&
+	    endpoint_viewable(ep);
+}
 
 /*
  * Read the table.  Returns 0, also if there is none; or -1 with *f if the end
@@ -86,7 +91,11 @@ int parts_rescued(struct endpoint *, const struct endpoint *whole,
 bool parts_backup_astray(struct endpoint *);
 
 /* The first byte after a partition. */
-uint64_t part_end(const struct part *);
+static inline uint64_t
+part_end(const struct part *p)
+{
+	return p->start + p->length;
+}
 
 /*
  * Whether it holds a Windows dynamic disk (LDM), whose volumes span partitions

@@ -33,16 +33,29 @@ bool profile_sum(const struct profile *, enum series, struct gauge *to);
 double profile_percentile(const struct gauge *, double part);
 
 /* Bytes per second; 0 if no time has passed. */
-double profile_rate(uint64_t bytes, uint64_t ns);
+static inline double
+profile_rate(uint64_t bytes, uint64_t ns)
+{
+	return ns > 0 ? (double)bytes * 1e9 / (double)ns : 0;
+}
 
 /* The byte of its end at which the bins of a series begin. */
-uint64_t profile_first(const struct plan *, enum series);
+static inline uint64_t
+profile_first(const struct plan *p, enum series s)
+{
+	return s == SERIES_SOURCE ? p->src_off : p->dst_off;
+}
 
-/*
- * Relative to that: the end of bin i, and the end of all bins, which is that of
- * the copy or, if its length was unknown, of the last bin used.
- */
-uint64_t profile_end(const struct gauge *, const struct plan *, unsigned i);
+/* Relative to that: the end of bin i. */
+static inline uint64_t
+profile_end(const struct gauge *r, const struct plan *p, unsigned i)
+{
+	uint64_t end = (i + 1) * r->width;
+
+	return end < p->length ? end : p->length;
+}
+
+/* The same of the last bin: of the copy, or of those used if it is unknown. */
 uint64_t profile_extent(const struct gauge *, const struct plan *);
 
 /* "source", "target" or "verify". */

@@ -49,13 +49,6 @@ clock_within(struct clock_limit *l)
 	return l->looked < l->until;
 }
 
-struct timespec
-clock_spec(uint64_t ns)
-{
-	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000),
-		.tv_nsec = (long)(ns % 1000000000) };
-}
-
 void
 clock_condition(pthread_cond_t *cond)
 {

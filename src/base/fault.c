@@ -110,24 +110,3 @@ status_errno(int err)
 {
 	return err > 0 && err <= 46 ? STATUS_ERRNO + err : STATUS_FILE;
 }
-
-bool
-errno_is_medium(int err)
-{
-	return err == EIO || err == ENODATA || err == EILSEQ ||
-	    err == EREMOTEIO ||		/* EREMOTEIO: hardware error */
-	    err == EUCLEAN || err == EBADMSG;	/* file system is damaged */
-}
-
-bool
-errno_is_full(int err)
-{
-	return err == ENOSPC || err == EDQUOT || err == EFBIG;
-}
-
-bool
-errno_is_gone(int err)
-{
-	return err == ENODEV || err == ENXIO || err == ENOMEDIUM ||
-	    err == ENOLINK || err == ESHUTDOWN || err == ENOTCONN;
-}

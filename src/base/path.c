@@ -191,9 +191,3 @@ among_devices(int dir)
 		return false;
 	return dev.st_dev != root.st_dev || directory_in_dev(dir, &dev) != 0;
 }
-
-bool
-same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}

@@ -73,12 +73,6 @@ elsewhere_read(struct worker *w, struct lane *lane, struct io *io, uint64_t off)
 	return io->err == 0;
 }
 
-bool
-elsewhere_late(const struct io *io)
-{
-	return io->err == ETIMEDOUT || io->err == ETIME || io->err == ENOLINK;
-}
-
 void
 elsewhere_gone(struct io *io)
 {

@@ -37,12 +37,6 @@ job_fail_at(struct job *job, const struct fault *f, uint64_t off)
 	job_stop(job);
 }
 
-void
-job_fail(struct job *job, const struct fault *f)
-{
-	job_fail_at(job, f, UINT64_MAX);
-}
-
 int
 job_flush(struct job *job, struct fault *f)
 {

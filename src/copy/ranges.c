@@ -326,20 +326,6 @@ ranges_begin(struct job *job)
 	return 0;
 }
 
-const struct digester *
-ranges_by(const struct plan *p)
-{
-	return p->ranges == NULL || !p->ranges->passes ? NULL :
-	    p->ranges->base.by;
-}
-
-uint64_t
-ranges_unchanged(const struct plan *p)
-{
-	return p->ranges == NULL || !p->ranges->passes ? 0 :
-	    map_totals(&p->ranges->same).finished;
-}
-
 /* Whether the manifest has the digest of these bytes. */
 static bool
 as_before(struct manifest *m, uint64_t off, const unsigned char *buf,

@@ -369,17 +369,6 @@ sparse_clear(struct worker *w)
 }
 
 /*
- * Not for devices: their holes have at least LEAST bytes, and sparse_hole
- * handles those.
- */
-bool
-sparse_wanted(const struct plan *p)
-{
-	return p->store == STORE_SPARSE || (p->holes && !p->src->is.device &&
-	    !p->dst->is.device);
-}
-
-/*
  * The length of the run of zeros, or of data, that begins at "at" in the
  * buffer.  Fewer zeros than "least" count as data.
  */

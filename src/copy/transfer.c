@@ -104,25 +104,6 @@ transfer_read(struct worker *w, uint64_t off, size_t at, size_t len,
 	return io;
 }
 
-uint64_t
-transfer_hint(const struct io *io)
-{
-	return io->bad_off >= io->off + io->done &&
-	    io->bad_off < io->off + io->len ? io->bad_off : NOWHERE;
-}
-
-void
-transfer_begin(struct worker *w)
-{
-	w->writes++;
-}
-
-void
-transfer_end(struct worker *w)
-{
-	w->writes++;
-}
-
 void
 transfer_await(struct job *job)
 {
@@ -167,12 +148,6 @@ transfer_padding(const struct worker *w, uint64_t end)
 	if ((p->opts->conv & CONV_PAD) != 0)
 		data = round_up(data, p->bs);
 	return end > data ? (size_t)(end - data) : 0;
-}
-
-bool
-transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
-{
-	return transfer_rewrite(w, off, at, len, 0);
 }
 
 bool

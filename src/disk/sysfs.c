@@ -49,12 +49,6 @@ sysfs_text(int dir, const char *name, char *buf, size_t room)
 	return len > lead;
 }
 
-int
-sysfs_unasked(int err)
-{
-	return err == EMFILE || err == ENFILE || err == ENOMEM ? err : 0;
-}
-
 uint64_t
 sysfs_number(int dir, const char *name)
 {

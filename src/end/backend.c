@@ -18,12 +18,6 @@
 #include "base/path.h"
 #include "base/status.h"
 
-const char *
-endpoint_path(const struct endpoint *ep)
-{
-	return ep->is.inherited ? NULL : ep->name;
-}
-
 int
 endpoint_cut_off(const struct endpoint *ep, uint64_t at, struct fault *f)
 {

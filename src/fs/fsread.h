@@ -122,16 +122,14 @@ fs_exact(const struct fs_io *io)
 	return (io->how & FS_ORDER) == 0;
 }
 
-/*
- * Whether a file system may be found by its start; by a copy of that, which
- * never proves anything.
- */
+/* Whether a file system may be found by its start. */
 static inline bool
 fs_by_start(const struct fs_io *io)
 {
 	return io->by != FS_BY_COPY;
 }
 
+/* The same by a copy of that, which never proves anything. */
 static inline bool
 fs_by_copy(const struct fs_io *io)
 {

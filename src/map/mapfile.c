@@ -240,12 +240,6 @@ mapfile_free(struct mapfile *m)
 	m->source = m->target = NULL;
 }
 
-uint64_t
-mapfile_end(const struct mapfile *m)
-{
-	return m->n > 0 ? m->seg[m->n - 1].off + m->seg[m->n - 1].len : 0;
-}
-
 static void
 mapfile_write_head(const struct mapfile *m, const char *phase_text, FILE *out)
 {

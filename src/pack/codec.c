@@ -42,15 +42,6 @@ codec_close(struct decoder *d)
 	d->state = NULL;
 }
 
-void
-codec_moved(struct codec_io *io, size_t in, size_t out)
-{
-	io->in += in;
-	io->in_len -= in;
-	io->out += out;
-	io->out_len -= out;
-}
-
 enum codec_step
 codec_fail(struct decoder *d, int status, const char *fmt, ...)
 {

@@ -386,9 +386,3 @@ damage_free(struct damage *d)
 	}
 	free(d->area);
 }
-
-bool
-damage_all_named(const struct damage_area *a)
-{
-	return a->files.known && !a->files.more;
-}

@@ -34,12 +34,6 @@ struct scene {
 	double		 until;	/* deadline by clock_seconds(), or 0 */
 };
 
-bool
-loss_is(enum seg_status status)
-{
-	return status == BAD || status == UNTRIMMED || status == UNSCRAPED;
-}
-
 /* For fs_map_read. */
 static int
 read_back(void *arg, uint64_t off, void *buf, size_t len)

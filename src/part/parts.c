@@ -589,13 +589,6 @@ parts_read_table(struct view *v, struct parts *t)
 	return err;
 }
 
-bool
-parts_possible(const struct endpoint *ep)
-{
-	return !ep->is.streamed && !ep->is.absent && ep->geo.size > 0 &&
-	    endpoint_viewable(ep);
-}
-
 /* Read the table of a view unless err is set, and close the view. */
 static int
 read_view(struct view *v, int err, struct parts *t, struct fault *f)
@@ -640,12 +633,6 @@ parts_free(struct parts *t)
 	free(t->part);
 	t->part = NULL;
 	t->n = 0;
-}
-
-uint64_t
-part_end(const struct part *p)
-{
-	return p->start + p->length;
 }
 
 bool

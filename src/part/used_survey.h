@@ -166,6 +166,10 @@ int part_idle(const struct endpoint *, uint64_t from, uint64_t to,
 void loss_sort(struct damage_area *, const struct plan *, struct map *);
 
 /* Whether this status in the map of a rescue means lost. */
-bool loss_is(enum seg_status);
+static inline bool
+loss_is(enum seg_status status)
+{
+	return status == BAD || status == UNTRIMMED || status == UNSCRAPED;
+}
 
 #endif

@@ -27,20 +27,6 @@ profile_new(struct profile **pr, const struct plan *p)
 }
 
 uint64_t
-profile_first(const struct plan *p, enum series s)
-{
-	return s == SERIES_SOURCE ? p->src_off : p->dst_off;
-}
-
-uint64_t
-profile_end(const struct gauge *r, const struct plan *p, unsigned i)
-{
-	uint64_t end = (i + 1) * r->width;
-
-	return end < p->length ? end : p->length;
-}
-
-uint64_t
 profile_extent(const struct gauge *r, const struct plan *p)
 {
 	unsigned i = PROFILE_BINS;
@@ -112,10 +98,4 @@ profile_percentile(const struct gauge *r, double part)
 	if (here <= 0 || to <= from)
 		return (double)r->all.most;
 	return (double)from + (double)(to - from) * (want - before) / here;
-}
-
-double
-profile_rate(uint64_t bytes, uint64_t ns)
-{
-	return ns > 0 ? (double)bytes * 1e9 / (double)ns : 0;
 }

@@ -196,20 +196,6 @@ report_damage(const struct plan *p, const struct damage *d)
 		    d->n - i, d->n - i == 1 ? " has" : "s have");
 }
 
-const char *
-report_gpt_tool(const struct plan *p)
-{
-	return p->dst->geo.size > p->src->geo.size ?
-	    "sfdisk --relocate gpt-bak-std " : "sgdisk -e ";
-}
-
-const char *
-report_disk_name(const struct endpoint *ep)
-{
-	return (endpoint_is_node(ep) || endpoint_is_file(ep)) &&
-	    !ep->is.inherited ? ep->name : "DISK";
-}
-
 /* What table= has changed, and what is left to do. */
 static void
 table_moved_note(const struct plan *p)

@@ -14,13 +14,23 @@ void report_clone_notes(const struct plan *, struct outcome *);
  * The command that moves a backup GPT to the end of the target.  sfdisk comes
  * with every system, but on a smaller disk it leaves the old size in the table.
  */
-const char *report_gpt_tool(const struct plan *);
+static inline const char *
+report_gpt_tool(const struct plan *p)
+{
+	return p->dst->geo.size > p->src->geo.size ?
+	    "sfdisk --relocate gpt-bak-std " : "sgdisk -e ";
+}
 
 /*
  * The name by which such a command finds the disk; DISK if there is none here,
  * or it is no block device: then the reader knows it.  Owned by the endpoint.
  */
-const char *report_disk_name(const struct endpoint *);
+static inline const char *
+report_disk_name(const struct endpoint *ep)
+{
+	return (endpoint_is_node(ep) || endpoint_is_file(ep)) &&
+	    !ep->is.inherited ? ep->name : "DISK";
+}
 
 /*
  * Print how to continue; if a person is there, also how to use the copy.  With
