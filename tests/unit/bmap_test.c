@@ -4,11 +4,8 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/status.h"
 #include "digest/bmap.h"
 #define POOR_OF_ALL
 #include "poor.h"

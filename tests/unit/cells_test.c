@@ -3,11 +3,7 @@
  */
 #include "test.h"
 
-#include <string.h>
-
 #include "report/report.h"
-
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 CASE(worst_shows)
 {

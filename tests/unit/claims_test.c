@@ -4,7 +4,6 @@
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include "test.h"
-#include "base/status.h"
 #include "disk/disk.h"
 #include "disk/usage.h"
 #include "disks.h"

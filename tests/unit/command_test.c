@@ -4,20 +4,14 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "../../src/net/command.h"
-#include "base/status.h"
 #define POOR_OF_ALL
 #include "poor.h"
 

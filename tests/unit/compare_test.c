@@ -4,12 +4,8 @@
  */
 #include "test.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include "base/status.h"
 #include "map/mapfile.h"
 #include "memory_end.h"
 #define POOR_OF_ALL

@@ -5,18 +5,11 @@
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "end/backend.h"
 #include "plan/confine.h"

@@ -5,9 +5,7 @@
 #include "test.h"
 
 #include <bsd/string.h>
-#include <string.h>
 
-#include "base/status.h"
 #include "cli/opts.h"
 
 enum { WORDS = 16, LINE = 400 };

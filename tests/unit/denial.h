@@ -5,13 +5,8 @@
 #ifndef PARDD_TEST_DENIAL_H
 #define PARDD_TEST_DENIAL_H
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "../tools/preload.h"
 

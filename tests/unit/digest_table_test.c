@@ -4,10 +4,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <xxhash.h>
 
 #include "digest/bmap.h"

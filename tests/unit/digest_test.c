@@ -4,16 +4,11 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "digest/digester.h"
 #include "base/library.h"
-#include "base/status.h"
 #include "digest/digest_table.h"
 #include "digest/hash.h"
 #include "map/map.h"

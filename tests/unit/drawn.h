@@ -5,10 +5,6 @@
 #ifndef PARDD_TEST_DRAWN_H
 #define PARDD_TEST_DRAWN_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static char *text;
 static size_t size;
 

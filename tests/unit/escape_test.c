@@ -4,10 +4,6 @@
  */
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/escape.h"
 
 /* The bytes of a character in UTF-8. */

@@ -3,12 +3,7 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "end/backend.h"
 #include "open/tee.h"

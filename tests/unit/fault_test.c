@@ -4,13 +4,10 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "base/fault.h"
 #include "base/library.h"
-#include "base/status.h"
 
 /* The bits of a row: what an errno is said to be. */
 enum { MEDIUM = 1, FULL = 2, GONE = 4 };

@@ -13,7 +13,6 @@
 
 #include "../../src/file/file.h"
 #include "base/clock.h"
-#include "base/number.h"
 #include "disk/disk.h"
 #include "opened.h"
 #include "poor.h"

@@ -4,14 +4,7 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "end/backend.h"
-#include "base/status.h"
 #include "disk/disk.h"
 
 enum { MIB = 1 << 20, SHORT = 1000 };

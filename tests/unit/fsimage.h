@@ -6,9 +6,6 @@
 #define PARDD_TEST_FSIMAGE_H
 
 #include <bsd/string.h>
-#include <errno.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "fs/fsmap.h"
 #include "poor.h"
@@ -306,7 +303,5 @@ image_misnamed(int (*make)(void **), void (*seal)(void),
 	assert_int_equal(wrong, 0);
 	make(NULL);
 }
-
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 #endif

@@ -4,8 +4,6 @@
  */
 #include "test.h"
 
-#include <stdio.h>
-
 #include "fsimage.h"
 #include "../../src/fs/fsread.h"
 

@@ -4,8 +4,6 @@
  */
 #include "test.h"
 
-#include <stdlib.h>
-
 #include "cli/opts.h"
 #include "rescue/gaps.h"
 

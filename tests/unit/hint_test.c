@@ -4,9 +4,6 @@
  */
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../src/cli/hint.h"
 #define POOR_OF_ALL
 #include "poor.h"

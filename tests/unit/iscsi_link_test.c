@@ -7,13 +7,11 @@
 #include "config.h"
 
 #ifdef HAVE_LIBISCSI
-#include <stdlib.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
 #include "../../src/scsi/iscsi_link.h"
 #include "../tools/preload.h"
-#include "base/status.h"
 #include "link_world.h"
 
 enum { BLOCK = 512, STAGES = 6, CALLS = 4, TIMEOUT = 5 };

@@ -3,11 +3,7 @@
  */
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "../../src/scsi/iscsi_link.h"
-#include "base/status.h"
 
 static struct iscsi_name n;
 static struct fault f;

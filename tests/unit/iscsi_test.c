@@ -7,16 +7,12 @@
 
 #ifdef HAVE_LIBISCSI
 #include <bsd/string.h>
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "end/backend.h"
 #include "../../src/scsi/iscsi_link.h"
 #include "../../src/scsi/sg.h"
 #include "../tools/preload.h"
-#include "base/status.h"
 
 #define BLOCK	((size_t)512)
 #define MOST	((size_t)16)

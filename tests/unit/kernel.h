@@ -7,25 +7,17 @@
 #ifndef PARDD_TEST_KERNEL_H
 #define PARDD_TEST_KERNEL_H
 
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../tools/preload.h"
 

@@ -6,13 +6,10 @@
 #ifndef PARDD_TEST_LINK_WORLD_H
 #define PARDD_TEST_LINK_WORLD_H
 
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #define SECOND	((int64_t)1000)	/* ms */
 

@@ -6,9 +6,6 @@
 #include "test.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "disk/disk.h"

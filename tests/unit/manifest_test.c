@@ -4,7 +4,6 @@
  */
 #include "test.h"
 
-#include "base/status.h"
 #include "digest/manifest.h"
 #define POOR_OF_ALL
 #include "poor.h"

@@ -5,8 +5,6 @@
 #include "test.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../src/map/leaves.h"
 #include "map/map.h"

@@ -5,20 +5,9 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/status.h"
 #include "map/mapfile.h"
 #define POOR_OF_ALL
 #include "poor.h"
-
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 enum { TEXT = 1 << 16, MOST = 40, MAPS = 1000, MANY = 100000 };
 

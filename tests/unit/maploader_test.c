@@ -5,13 +5,10 @@
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include "test.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
 
 #include "../../src/rescue/maploader.h"
-#include "base/status.h"
 #include "copy/job.h"
 #include "denial.h"
 #include "poor.h"

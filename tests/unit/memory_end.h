@@ -5,11 +5,8 @@
 #ifndef PARDD_TEST_MEMORY_END_H
 #define PARDD_TEST_MEMORY_END_H
 
-#include <limits.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "end/backend.h"
 #include "copy/job.h"

@@ -5,13 +5,6 @@
 #ifndef PARDD_TEST_MOCK_FILE_H
 #define PARDD_TEST_MOCK_FILE_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 static char path[32];
 static int stat_error;		/* errno of fstat() for it, or 0 */
 

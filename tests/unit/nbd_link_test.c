@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 
 #include "../../src/net/nbd.h"
-#include "base/status.h"
 #include "link_world.h"
 
 enum { LENGTH = 64, PIECES = 10 };

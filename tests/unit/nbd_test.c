@@ -6,16 +6,12 @@
 #include "config.h"
 
 #ifdef HAVE_LIBNBD
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "../../src/net/nbd.h"
 #include "base/library.h"
-#include "base/status.h"
 #include "cli/opts.h"
 #include "disk/opened.h"
 #define POOR_OF_ALL

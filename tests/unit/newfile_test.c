@@ -7,13 +7,8 @@
 #include "test.h"
 
 #include <bsd/string.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/newfile.h"
 #include "base/path.h"

@@ -5,12 +5,8 @@
  */
 #include "test.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "end/backend.h"
 #include "../../src/report/report_next.h"
-#include "base/status.h"
 #include "disk/disk.h"
 #include "part/remarks.h"
 #include "said.h"

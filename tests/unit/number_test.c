@@ -4,10 +4,7 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <inttypes.h>
-
-#include "base/number.h"
 
 #define K INT64_C(1024)
 

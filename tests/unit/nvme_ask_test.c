@@ -4,12 +4,9 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <linux/nvme_ioctl.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
-#include "base/status.h"
 #include "../../src/nvme/nvme.h"
 #include "../tools/preload.h"
 

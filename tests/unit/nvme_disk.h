@@ -5,18 +5,12 @@
 #ifndef PARDD_TEST_NVME_DISK_H
 #define PARDD_TEST_NVME_DISK_H
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/nvme_ioctl.h>
 #include <liburing.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../../src/nvme/nvme.h"
 #include "../tools/preload.h"

@@ -3,7 +3,6 @@
  */
 #undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
 #include "test.h"
-#include "base/status.h"
 #include "nvme_disk.h"
 
 static struct io io;

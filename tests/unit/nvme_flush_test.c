@@ -4,7 +4,6 @@
  */
 #undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
 #include "test.h"
-#include "base/status.h"
 #include "nvme_disk.h"
 
 EACH(set_up, tear_down)

@@ -3,10 +3,8 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <liburing.h>
 #include <linux/nvme_ioctl.h>
-#include <string.h>
 
 #include "../../src/nvme/nvme.h"
 

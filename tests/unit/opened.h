@@ -6,7 +6,6 @@
 #ifndef PARDD_TEST_OPENED_H
 #define PARDD_TEST_OPENED_H
 
-#include "base/status.h"
 #include "end/backend.h"
 #include "kernel.h"
 

@@ -5,9 +5,6 @@
 #include "test.h"
 
 #include <bsd/string.h>
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "disk/overlay.h"
 

@@ -4,9 +4,6 @@
  */
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../src/report/page.h"
 
 enum { COLUMNS = INDENT + 20 };

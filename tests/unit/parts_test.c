@@ -5,11 +5,8 @@
 #undef _FORTIFY_SOURCE		/* pwrite() is one of the test's own */
 #include "test.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <sys/syscall.h>
 
-#include "base/status.h"
 #include "part/parts.h"
 #include "poor.h"
 #include "tabled.h"

@@ -5,14 +5,7 @@
 #undef _FORTIFY_SOURCE		/* openat() is one of the test's own */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/path.h"
 

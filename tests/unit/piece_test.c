@@ -5,11 +5,8 @@
 #define POOR_OF_ALL
 #include "test.h"
 
-#include <stdlib.h>
 #include <sys/eventfd.h>
 
-#include "base/number.h"
-#include "base/status.h"
 #include "copy/job.h"
 #include "copy/piece.h"
 #include "copy/ranges.h"

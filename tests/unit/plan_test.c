@@ -5,13 +5,9 @@
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include "test.h"
 
-#include <errno.h>
 #include <linux/magic.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "end/backend.h"
-#include "base/status.h"
 #include "disk/disk.h"
 #include "plan/fit.h"
 #include "plan/plan.h"

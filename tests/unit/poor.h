@@ -7,9 +7,6 @@
 #ifndef PARDD_TEST_POOR_H
 #define PARDD_TEST_POOR_H
 
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "../tools/preload.h"
 
 static struct {

@@ -8,9 +8,6 @@
 
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const uint64_t MS = 1000000;	/* ns */
 
 struct rig {			/* a plan with two workers and their lanes */

@@ -4,11 +4,8 @@
  */
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "report/report.h"
 

@@ -8,7 +8,6 @@
 #include <sys/param.h>
 
 #include "base/algorithm.h"
-#include "base/status.h"
 #include "copy/job.h"
 #include "copy/ranges.h"
 #include "copy/trust.h"

@@ -3,8 +3,6 @@
  */
 #include "test.h"
 
-#include <string.h>
-
 #include "../../src/net/rbd.h"
 
 CASE(has_parts)

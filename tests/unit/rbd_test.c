@@ -11,7 +11,6 @@
 
 #include "../../src/net/rbd.h"
 #include "base/library.h"
-#include "base/status.h"
 #include "cli/opts.h"
 #include "end/backend.h"
 #include "../tools/preload.h"

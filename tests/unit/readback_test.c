@@ -4,21 +4,14 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "end/backend.h"
-#include "base/status.h"
 
 #ifndef SYS_cachestat
 #define SYS_cachestat	451

@@ -14,7 +14,6 @@
 
 #include "../tools/preload.h"
 #include "base/signals.h"
-#include "base/status.h"
 #include "disks.h"
 #define POOR_OF_ALL
 #include "poor.h"

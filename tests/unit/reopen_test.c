@@ -2,14 +2,7 @@
  * Reopening: the file that was found is opened, whatever its name stands for by
  * then.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include "test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "end/endpoint.h"
 #include "end/backend.h"

@@ -3,11 +3,9 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <sys/utsname.h>
 
 #include "../../src/html/report_data.h"
-#include "base/status.h"
 #include "digest/hash.h"
 #include "part/used.h"
 #include "drawn.h"

@@ -4,10 +4,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "end/backend.h"
 #define POOR_OF_ALL
 #include "poor.h"

@@ -4,9 +4,7 @@
 #ifndef PARDD_TEST_SAID_H
 #define PARDD_TEST_SAID_H
 
-#include <stdio.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* That text, until the next one. */
 #define SAID(call)	(hear(), (call), heard())

@@ -4,11 +4,8 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <scsi/sg_lib.h>
-#include <string.h>
 
-#include "base/status.h"
 #include "scsi/scsi.h"
 #include "../tools/big_endian.h"
 

@@ -4,8 +4,6 @@
  */
 #include "test.h"
 
-#include <string.h>
-
 #include "scsi/scsi.h"
 
 static unsigned char cdb[16];

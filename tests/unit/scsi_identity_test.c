@@ -4,9 +4,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "../../src/scsi/sg.h"
 
 enum { NAA = 3, EUI = 2, T10 = 1, NAME = 8, PORT = 0x10 };

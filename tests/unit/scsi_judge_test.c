@@ -3,10 +3,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/status.h"
 #include "scsi/scsi.h"
 
 enum { CHECK = 0x02, BLOCKS = 8, BLOCK = 512, ALL = BLOCKS * BLOCK };

@@ -6,7 +6,6 @@
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include "test.h"
 
-#include <limits.h>
 #include <linux/fs.h>
 #include <linux/major.h>
 #include <scsi/sg.h>

@@ -1,10 +1,7 @@
 /*
  * Commands in words: base/escape.c.
  */
-#include <errno.h>
 #include "test.h"
-
-#include <stdlib.h>
 
 #include "base/escape.h"
 

@@ -4,21 +4,12 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "../tools/preload.h"
-#include "base/status.h"
 #include "record/events.h"
 
 enum { HIGH = 200 };		/* a descriptor that nobody has */

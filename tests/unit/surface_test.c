@@ -4,10 +4,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "end/backend.h"
 #include "../../src/report/page.h"
 

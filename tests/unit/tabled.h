@@ -7,12 +7,7 @@
 #define PARDD_TEST_TABLED_H
 
 #include <bsd/sys/endian.h>
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "end/backend.h"
 #include "base/fault.h"

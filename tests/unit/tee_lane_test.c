@@ -4,16 +4,10 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "end/backend.h"
 #include "../../src/open/targets.h"
-#include "base/status.h"
 #include "open/tee.h"
 
 #define PAGE	((size_t)4096)

@@ -5,19 +5,14 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/status.h"
 #include "open/tee.h"
 
 enum { TARGETS = 3, STRIDE = 16384 };
 
 static char name[TARGETS][32];
 static struct opts o;
-static struct endpoint tee, *to[TARGETS];
+static struct endpoint all, *to[TARGETS];
 static struct fault f;
 static unsigned joined;		/* threads */
 
@@ -46,13 +41,13 @@ set_up(void **state)
 			return -1;
 		o.target[i] = name[i];
 	}
-	if (tee_open(&tee, &o, false, &f) != 0)
+	if (tee_open(&all, &o, false, &f) != 0)
 		return -1;
 	for (i = 0; i < TARGETS; i++) {
-		to[i] = tee_target(&tee, i);
+		to[i] = tee_target(&all, i);
 		to[i]->geo.room = -1;
 	}
-	return tee_target(&tee, TARGETS) != NULL;
+	return tee_target(&all, TARGETS) != NULL;
 }
 
 static int
@@ -62,8 +57,8 @@ tear_down(void **state)
 
 	for (i = 0; i < TARGETS; i++)
 		unlink(name[i]);
-	i = (unsigned)endpoint_close(&tee);
-	tee_free(&tee);
+	i = (unsigned)endpoint_close(&all);
+	tee_free(&all);
 	return (int)i;
 }
 
@@ -72,7 +67,7 @@ EACH(set_up, tear_down)
 static void
 join(void)
 {
-	assert_int_equal(tee_join(&tee, &f), 0);
+	assert_int_equal(tee_join(&all, &f), 0);
 }
 
 CASE(takes_the_strictest_limits)
@@ -87,9 +82,9 @@ CASE(takes_the_strictest_limits)
 	to[1]->lim.base = 1000;
 	to[2]->geo.room = 4500;
 	join();
-	assert_int_equal(tee.geo.io_max, 4096);
-	assert_int_equal(tee.geo.io_opt, 3);
-	assert_int_equal(tee.geo.room, 4000);
+	assert_int_equal(all.geo.io_max, 4096);
+	assert_int_equal(all.geo.io_opt, 3);
+	assert_int_equal(all.geo.room, 4000);
 }
 
 CASE(has_no_room_where_one_has_none)
@@ -100,8 +95,8 @@ CASE(has_no_room_where_one_has_none)
 	to[1]->lim.base = 2000;
 	to[2]->geo.room = 0;
 	join();
-	assert_int_equal(tee.geo.io_max, 4096);
-	assert_int_equal(tee.geo.room, 0);
+	assert_int_equal(all.geo.io_max, 4096);
+	assert_int_equal(all.geo.room, 0);
 }
 
 CASE(writes_blocks_that_go_with_all)
@@ -110,15 +105,15 @@ CASE(writes_blocks_that_go_with_all)
 	to[1]->geo.block = to[1]->geo.io_align = 4096;
 	to[2]->geo.block = 0;			/* a file */
 	join();
-	assert_int_equal(tee.geo.block, 4096);
-	assert_int_equal(tee.geo.io_align, 4096);
+	assert_int_equal(all.geo.block, 4096);
+	assert_int_equal(all.geo.io_align, 4096);
 }
 
 CASE(refuses_blocks_that_do_not)
 {
 	to[0]->geo.block = to[0]->geo.io_align = 512;
 	to[2]->geo.block = to[2]->geo.io_align = 520;
-	assert_int_equal(tee_join(&tee, &f), -1);
+	assert_int_equal(tee_join(&all, &f), -1);
 	assert_int_equal(f.status, STATUS_REFUSED);
 	assert_non_null(strstr(f.text, "blocks of 520 bytes"));
 }
@@ -129,11 +124,11 @@ CASE(is_what_any_or_all_are)
 	to[0]->is.durable = to[1]->is.durable = to[2]->is.durable = false;
 	to[0]->is.seekable = false;
 	join();
-	assert_true(tee.is.device);
-	assert_true(tee.is.past_cache);
-	assert_false(tee.is.durable);
-	assert_false(tee.is.seekable);
-	assert_false(tee.is.streamed);
+	assert_true(all.is.device);
+	assert_true(all.is.past_cache);
+	assert_false(all.is.durable);
+	assert_false(all.is.seekable);
+	assert_false(all.is.streamed);
 }
 
 CASE(refuses_two_in_order_and_one_twice)
@@ -141,11 +136,11 @@ CASE(refuses_two_in_order_and_one_twice)
 	to[0]->is.streamed = true;
 	join();
 	to[2]->is.streamed = true;
-	assert_int_equal(tee_join(&tee, &f), -1);
+	assert_int_equal(tee_join(&all, &f), -1);
 	assert_non_null(strstr(f.text, "both written in order"));
 	to[2]->is.streamed = false;
 	to[2]->id = to[1]->id;
-	assert_int_equal(tee_join(&tee, &f), -1);
+	assert_int_equal(tee_join(&all, &f), -1);
 	assert_int_equal(f.status, STATUS_REFUSED);
 	assert_non_null(strstr(f.text, "are the same target"));
 	to[2]->lim.part = 2;
@@ -166,11 +161,11 @@ CASE(is_as_long_as_the_copy)
 	unsigned i;
 
 	join();
-	assert_int_equal(lane_attach(&lane, &tee, 0, -1), 0);
+	assert_int_equal(lane_attach(&lane, &all, 0, -1), 0);
 	lane_transfer(&lane, &io);
 	assert_int_equal(io.err, 0);
 	assert_int_equal(lane_detach(&lane), 0);
-	assert_int_equal(endpoint_extend(&tee, (uint64_t)2 * STRIDE), 0);
+	assert_int_equal(endpoint_extend(&all, (uint64_t)2 * STRIDE), 0);
 	for (i = 0; i < TARGETS; i++) {
 		assert_int_equal(stat(name[i], &st), 0);
 		assert_int_equal(st.st_size, 2 * STRIDE);
@@ -188,7 +183,7 @@ CASE(reads_each_target_to_a_place_of_its_own)
 
 	join();
 	assert_non_null(buf);
-	assert_int_equal(endpoint_readback(&reader, &tee, UINT32_MAX, &f), 0);
+	assert_int_equal(endpoint_readback(&reader, &all, UINT32_MAX, &f), 0);
 	assert_int_equal(lane_attach(&lane, &reader, 0, -1), 0);
 	for (len = 4096; len <= STRIDE; len += 4096) {
 		io = (struct io){ .op = OP_READ, .buf = buf, .len = len,
@@ -212,7 +207,7 @@ CASE(is_flushed_at_the_same_time)
 	join();
 	for (i = 1; i <= 3; i++) {
 		joined = 0;
-		assert_int_equal(endpoint_flush(&tee, &f), 0);
+		assert_int_equal(endpoint_flush(&all, &f), 0);
 		assert_int_equal(joined, TARGETS);
 	}
 }

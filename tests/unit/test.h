@@ -1,6 +1,6 @@
 /*
- * What each unit test begins with: cmocka, what has to be included before it,
- * and how a case is written.
+ * What each unit test begins with: cmocka, the headers of C, POSIX and ours that
+ * most of them use, and how a case is written.
  *
  *	CASE(name) { ... }	a case
  *	EACH(begin, end)	runs before and after each of the cases below it
@@ -13,12 +13,23 @@
 #ifndef PARDD_TEST_H
 #define PARDD_TEST_H
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <setjmp.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
+
+#include "base/number.h"
+#include "base/status.h"
 
 /* Each case is given a state, which few have. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

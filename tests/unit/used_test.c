@@ -5,11 +5,7 @@
  */
 #include "test.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "../../src/part/used_survey.h"
-#include "base/status.h"
 #include "part/used.h"
 #include "poor.h"
 #include "tabled.h"

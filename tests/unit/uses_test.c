@@ -6,7 +6,6 @@
 #include "test.h"
 #include "../../src/file/file.h"
 #include "../../src/part/used_survey.h"
-#include "base/status.h"
 #include "disk/below.h"
 #include "disk/disk.h"
 #include "disk/usage.h"

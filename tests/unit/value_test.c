@@ -5,8 +5,6 @@
 #include "test.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/value.h"
 

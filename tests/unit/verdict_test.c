@@ -6,13 +6,9 @@
 
 #include <jansson.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../../src/html/report_data.h"
 #include "base/escape.h"
-#include "base/status.h"
 #include "part/used.h"
 #include "record/events.h"
 #include "report/report.h"

@@ -4,10 +4,6 @@
  */
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/status.h"
 #include "digest/hash.h"
 #include "open/tee.h"
 #include "memory_end.h"

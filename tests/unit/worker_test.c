@@ -4,13 +4,9 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "../../src/run/conduct.h"
 #include "copy/job.h"

@@ -7,26 +7,18 @@
 #define PARDD_TEST_WORLD_H
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <ftw.h>
 #include <glob.h>
-#include <limits.h>
 #include <linux/dm-ioctl.h>
 #include <linux/fs.h>
 #include <linux/loop.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../tools/preload.h"
 

@@ -5,12 +5,9 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../../src/run/conduct.h"
 #include "copy/job.h"

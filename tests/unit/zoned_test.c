@@ -10,7 +10,6 @@
 #include <linux/fs.h>
 
 #include "end/backend.h"
-#include "base/status.h"
 #include "cli/opts.h"
 #include "kernel.h"
 #define POOR_OF_ALL

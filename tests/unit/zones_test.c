@@ -4,12 +4,7 @@
  */
 #include "test.h"
 
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../src/file/zones.h"
-#include "base/status.h"
 #include "disk/disk.h"
 
 #define ZONE	((uint64_t)1 << 20)
