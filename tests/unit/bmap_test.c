@@ -166,9 +166,8 @@ CASE(refuses_what_is_wrong)
 	    "</ChecksumType><BmapFileChecksum>" ZEROS "</BmapFileChecksum>"
 	    "</bmap>";
 	char hex[HASH_HEX], text[512];
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		put_changed(row[i].from, row[i].to);
 		refused(STATUS_REFUSED, row[i].why);
 	}

@@ -662,7 +662,6 @@ CASE(overlaps_in_an_export)
 	struct plan p = { .opts = &opts, .src = &source, .dst = &end,
 		.bounded = true, .pad = BLOCK, .length = 10 * BLOCK,
 		.truncate = -1 }, q = { .opts = &opts, .dst = &source };
-	size_t i;
 
 	set_end(0);
 	source = end;
@@ -670,7 +669,7 @@ CASE(overlaps_in_an_export)
 	source.is = (struct traits){ .remote = true };
 	source.id = (struct identity){ .export = "x", .peer = "1.2.3.4",
 		.server = 42 };
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		end = source;
 		end.name = row[i].name;
 		end.is.remote = row[i].remote;

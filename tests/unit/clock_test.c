@@ -25,9 +25,8 @@ CASE(tells_for_how_long_it_stood)
 		{ 10 * S, 9 * S, 0 }, { 10 * S + 1, 9 * S, S + 1 },
 		{ 20 * S, 9 * S, 11 * S } };
 	struct timespec until;
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		now = row[i].now;
 		assert_int_equal(clock_stood(row[i].due), row[i].stood);
 		until = clock_spec(row[i].due);

@@ -203,11 +203,10 @@ CASE(needs_memory)
 {
 	static const char *const what[] = { "files", "attr", "dup", "dup",
 		"dup" };
-	unsigned i;
 
-	for (i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
+	EACH_OF(i, what) {
 		fake.spawning = what[i];
-		fake.after = i < 2 ? 0 : i - 2;
+		fake.after = i < 2 ? 0 : (unsigned)i - 2;
 		cannot_start("[ true ]", STATUS_ERRNO + ENOMEM,
 		    "starting true: Cannot allocate memory");
 	}

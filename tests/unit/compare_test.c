@@ -131,9 +131,8 @@ CASE(leaves_out_what_cannot_be_read)
 		{ 0, UINT_MAX, BLOCK }, { 0, 2, BLOCK }, { 0, 1, 0 },
 		{ 3, 5, BLOCK }, { 3, 4, 0 },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		make();
 		memory_fails(&a, CHUNK + 700, CHUNK + 701, EIO);
 		a.times = row[i].times;
@@ -326,10 +325,9 @@ CASE(does_not_read_holes_of_both)
 		{ " d ", "   ", 1, BLOCK }, { "d  ", "  d", 2, 2 * BLOCK },
 		{ "dd ", " dd", 3, 2 * BLOCK },
 	};
-	size_t i;
 	int k;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		make();
 		sparse(row[i].a, row[i].b);
 		run();

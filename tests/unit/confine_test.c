@@ -400,9 +400,8 @@ CASE(filters_what_takes_time)
 		{ 16 * MIB + 1, false, false, true },
 		{ MIB, true, false, true }, { MIB, false, true, true },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		make(row[i].length);
 		src.is.device = row[i].device;
 		o.map = row[i].map ? "/tmp/m" : NULL;

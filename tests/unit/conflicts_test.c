@@ -234,9 +234,7 @@ holds(const struct rule *r)
 
 CASE(are_for_each_operand)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+	EACH_OF(i, rules)
 		holds(&rules[i]);
 }
 

@@ -157,9 +157,8 @@ CASE(says_why_it_is_not_made)
 		{ "socket", EMFILE, 1, false, EEXIST },
 		{ "getsockopt", ENOPROTOOPT, 0, false, EEXIST },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		unlink("socket");
 		if (row[i].left)
 			leave_one();

@@ -130,7 +130,6 @@ CASE(is_found_in_ntfs)
 		{ 0xf9, 128, " 0-0;" } };
 	unsigned char head[512] = "\xeb\x52\x90NTFS    ";
 	uint64_t mft;
-	size_t i;
 
 	map_set(&map, 0, p.length, FINISHED);
 	lose(24, 26);
@@ -144,7 +143,7 @@ CASE(is_found_in_ntfs)
 	le64enc(head + 56, 8);
 	head[64] = 0xf6;			/* records of 1 KiB */
 	memcpy(head + 510, "\x55\xaa", 2);
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	EACH_OF(i, rows) {
 		head[13] = rows[i].per_cluster;
 		mft = 4 * (uint64_t)rows[i].sectors * SECTOR;
 		fill(&target, 0, head, sizeof(head));
@@ -382,11 +381,10 @@ CASE(are_on_ranges)
 		{ 998, 1006, true, LIES_OUTSIDE, LIES_OUTSIDE, 5 },
 	};
 	const struct span *s;
-	size_t i;
 
 	add_row(&disk, 0, 0, 0x83, START, COUNT);
 	add_logical(&disk, 1, 0x05, 1000, 1);
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	EACH_OF(i, rows) {
 		s = span(rows[i].from, rows[i].to);
 		if (s->odd != rows[i].odd ||
 		    (rows[i].number > 0 && (s->from.lies != rows[i].begins ||

@@ -260,9 +260,9 @@ CASE(finds_no_range_right_after_that)
 	const struct hash_range *wrong;
 	struct hash *h;
 	struct fault f;
-	size_t i, k;
+	size_t k;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		memset(range, 0, sizeof(range));
 		for (k = 0; k < 3; k++) {
 			range[k].off = 10 * k;

@@ -144,11 +144,10 @@ CASE(is_not_known)
 	} lost[] = { { "size", EIO }, { "start", EIO }, { "partition", EACCES },
 		{ "/sys/dev/block/8:1", ELOOP }, { "logical_block_size", EIO },
 		{ "./dev", EIO }, { "backing_file", EIO }, { "..", EMFILE } };
-	size_t i;
 
 	add_scsi(ATA, "sda", SDA);
 	add_part(ATA, "sda", SDA, 1, 100, 200);
-	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+	EACH_OF(i, lost) {
 		world.broken = lost[i].file;
 		world.err = lost[i].err;
 		(void)disk_of_block(SDA + 1, &d);
@@ -331,7 +330,7 @@ CASE(has_pieces)
 	const dev_t dm = makedev(253, 300);
 	struct dm_piece piece[2];
 	bool striped;
-	size_t n, i;
+	size_t n;
 
 	assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), ENOENT);
 	add_node("mapper/control", makedev(10, 236), 0);
@@ -355,11 +354,11 @@ CASE(has_pieces)
 	assert_int_equal(piece[1].off, 2048 * 512);
 	assert_int_equal(piece[1].length, 20 * 512);
 	assert_int_equal(dm_pieces(dm, piece, 1, &n, &striped), E2BIG);
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	EACH_OF(i, wrong) {
 		world.table = wrong[i];
 		assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), EBADMSG);
 	}
-	for (i = 0; i < sizeof(torn) / sizeof(torn[0]); i++) {
+	EACH_OF(i, torn) {
 		world.table = torn[i];
 		assert_int_equal(dm_pieces(dm, piece, 2, &n, &striped), EBADMSG);
 	}
@@ -384,11 +383,11 @@ CASE(has_crypt)
 	const dev_t dm = makedev(253, 300);
 	struct dm_piece piece[2];
 	static char text[128];
-	size_t i, n;
+	size_t n;
 
 	add_node("mapper/control", makedev(10, 236), 0);
 	world.table = text;
-	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+	EACH_OF(i, good) {
 		snprintf(text, sizeof(text), "0 10 crypt aes-xts-plain64 "
 		    ":64:logon:x:y-d0 7 8:16 2048%s", good[i]);
 		assert_int_equal(dm_crypt(dm, piece, 2, &n), 0);
@@ -404,11 +403,11 @@ CASE(has_crypt)
 	assert_int_equal(piece[1].start, 16 * 512);
 	assert_int_equal(piece[1].length, 8 * 512);
 	assert_int_equal(piece[1].node, 0);
-	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+	EACH_OF(i, others) {
 		world.table = others[i];
 		assert_int_not_equal(dm_crypt(dm, piece, 2, &n), 0);
 	}
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	EACH_OF(i, wrong) {
 		world.table = wrong[i];
 		assert_int_equal(dm_crypt(dm, piece, 2, &n), EBADMSG);
 	}
@@ -602,9 +601,8 @@ CASE(has_a_name_with_its_serial_number)
 		"disk/by-id/scsi-3500", "disk/by-id/scsi-SVENDOR_A",
 		"disk/by-id/wwn-0x1" };
 	char name[64], path[64];
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	EACH_OF(i, names) {
 		snprintf(path, sizeof(path), "/dev/%s", names[i]);
 		has(path, "%s", "");
 		add_node(names[i], i < 4 ? SDA : SDB, 0);

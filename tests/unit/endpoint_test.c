@@ -48,9 +48,8 @@ CASE(refuses_what_cannot_be_copied)
 		{ S_IFDIR, 0, STATUS_ERRNO + EISDIR, "is a directory" },
 		{ S_IFLNK, 0, STATUS_ERRNO + ELOOP, "a symbolic link" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	EACH_OF(i, all) {
 		make_node(name, all[i].type, all[i].rdev);
 		is_refused(SOURCE, 0, all[i].status, all[i].says);
 		is_refused(TARGET, 0, all[i].status, all[i].says);
@@ -152,9 +151,8 @@ CASE(is_refused_by_its_name)
 		{ "me@host:/dev/sda", SOURCE, "nbdkit -s file DISK" },
 		{ "host:file", SOURCE, "no kind of end that pardd knows; for" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	EACH_OF(i, all) {
 		o.input = o.output = all[i].name;
 		is_refused(all[i].role, 0, STATUS_USAGE, all[i].says);
 	}

@@ -46,9 +46,8 @@ CASE(shows_letters)
 		0x180d, 0x180f, 0x200a, 0x2010, 0x2027, 0x2030, 0x205f, 0x2070,
 		0xd7ff, 0xf900, 0xfdcf, 0xfdf0, 0xfefe, 0xff00, 0xfff8,
 		0x10000, 0x1fffd, 0x20000, 0xdfffd };
-	size_t i;
 
-	for (i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+	EACH_OF(i, letters)
 		if (!shown(letters[i]))
 			fail_msg("U+%04X is not shown", letters[i]);
 }
@@ -59,9 +58,8 @@ CASE(shows_nothing_else)
 		0x200b, 0x200f, 0x2028, 0x202f, 0x2060, 0x206f, 0xe000, 0xf8ff,
 		0xfdd0, 0xfdef, 0xfeff, 0xfff9, 0xfffd, 0xffff, 0x1fffe,
 		0x1ffff, 0xdfffe, 0xe0000, 0xe01ef, 0x10ffff };
-	size_t i;
 
-	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	EACH_OF(i, others)
 		if (shown(others[i]))
 			fail_msg("U+%04X is shown", others[i]);
 }
@@ -91,9 +89,8 @@ CASE(quotes_words)
 		{ "a b", "'a b'" }, { "", "''" }, { "it's", "'it'\\''s'" },
 		{ "a\nb", "$'a\\012b'" }, { "\\'\xff", "$'\\\\\\'\\377'" } };
 	char *word;
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		word = shell_word(row[i].name);
 		assert_non_null(word);
 		assert_string_equal(word, row[i].word);

@@ -44,9 +44,8 @@ CASE(knows_what_an_errno_means)
 		{ ENOTCONN, STATUS_FILE, GONE,
 		    "Transport endpoint is not connected" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		assert_int_equal(status_errno(row[i].err), row[i].status);
 		assert_int_equal(errno_is_medium(row[i].err),
 		    (row[i].is & MEDIUM) != 0);

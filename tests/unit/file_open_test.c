@@ -175,9 +175,8 @@ CASE(says_what_the_kernel_refuses)
 		    "size" },
 		{ false, true, TARGET, 0, "faccessat", 0, EROFS, "end." },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+	EACH_OF(i, all)
 		refuses(&all[i]);
 }
 
@@ -232,9 +231,8 @@ CASE(copes_with_every_refusal)
 		{ "faccessat", EACCES },
 	};
 	int kept = (int)syscall(SYS_fcntl, 0, F_DUPFD_CLOEXEC, 10), in, bits;
-	size_t i;
 
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+	EACH_OF(i, all)
 		for (bits = 0; bits < 8; bits++)
 			copes((bits & 1) != 0, (bits & 2) != 0 ? TARGET :
 			    SOURCE, (bits & 4) != 0 ? FLAG_DIRECT : 0,
@@ -244,7 +242,7 @@ CASE(copes_with_every_refusal)
 	kernel.type = 0;
 	in = open(name, O_RDONLY);
 	assert_int_equal(dup2(in, 0), 0);
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	EACH_OF(i, all) {
 		lseek(0, 0, SEEK_SET);
 		copes(false, SOURCE, 0, false, all[i].call, all[i].err);
 		copes(true, SOURCE, 0, false, all[i].call, all[i].err);
@@ -341,10 +339,9 @@ CASE(takes_no_unit_of_sharing_that_cannot_be)
 #endif
 		{ 0, 0 }, { -1, 0 }, { 4096, 4096 },
 	};
-	size_t i;
 
 	kernel.fs = EXT4_SUPER_MAGIC;
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	EACH_OF(i, all) {
 		kernel.fs_block = all[i].says;
 		opened(SOURCE, 0);
 		assert_int_equal(end.geo.fs_block, all[i].takes);
@@ -444,7 +441,6 @@ locked(uint64_t from, uint64_t to)
 CASE(locks_what_it_writes)
 {
 	static const int fine[] = { ENOLCK, EINVAL, ENOSYS };
-	size_t i;
 
 	opened(SOURCE, 0);
 	deny("fcntl", F_OFD_SETLK, 0, EAGAIN);
@@ -459,7 +455,7 @@ CASE(locks_what_it_writes)
 	deny("fcntl", F_OFD_SETLK, 0, EACCES);
 	assert_int_equal(locked(0, ALL), -1);
 	deny_nothing();
-	for (i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
+	EACH_OF(i, fine) {
 		deny("fcntl", F_OFD_SETLK, 0, fine[i]);
 		assert_int_equal(locked(0, ALL), 0);
 	}
@@ -637,14 +633,13 @@ CASE(does_without_zeros_where_they_are_not_known)
 {
 	static const int unknown[] = { EOPNOTSUPP, ENOSYS, ENOTTY, EINVAL };
 	static const int busy = EBUSY;
-	size_t i;
 
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
 	attached();
 	zeros(EINTR, 0);
 	assert_int_equal(buf[0], 'x');
-	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+	EACH_OF(i, unknown) {
 		zeros(unknown[i], EOPNOTSUPP);
 		transfer(OP_ZERO, 0, 4096);	/* and does not ask again */
 		assert_int_equal(io.err, EOPNOTSUPP);

@@ -142,7 +142,6 @@ CASE(a_file_lies_on_disks)
 		{ "0:99 / / rw - overlay x rw,lowerdir=/a", ENOENT, -1, -1 },
 		{ "0:99 / / rw - overlay x rw,upperdir=/dir", EMLINK, -1, -1 },
 	};
-	size_t i;
 
 	add_disk("ata1", "sda", SDA, 100);
 	add_part("ata1", "sda", SDA, 1, 10, 10);
@@ -153,7 +152,7 @@ CASE(a_file_lies_on_disks)
 	has("/sys/fs/btrfs/features/x", "1\n");
 	has("/sys/fs/btrfs/one/devices/sda/dev", "8:0\n");
 	has("/sys/fs/btrfs/one/devices/sdb/dev", "8:16\n");
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		if (disks(row[i].mount) != row[i].err)
 			fail_msg("%s", row[i].mount);
 		assert_int_equal(node[0], of(row[i].first));

@@ -615,9 +615,9 @@ CASE(knows_profiles)
 	};
 	struct fs_extent want[7];
 	unsigned char *p;
-	size_t i, k, n;
+	size_t k, n;
 
-	for (i = 0; i < COUNT(profiles); i++) {
+	EACH_OF(i, profiles) {
 		made();
 		begin(CHUNKS_2, 0);
 		add_chunk(CHUNKS_2, DATA, (uint64_t)profiles[i].parts *
@@ -769,9 +769,8 @@ CASE(compares_devices)
 		{ node(DEVICES) + NODE - 48 + 24, 8, NODE, FS_DAMAGED, NOTHING },
 		{ node(DEVICES) + NODE - 1, 1, 1, FS_CLEAN, FINE },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(no); i++) {
+	EACH_OF(i, no) {
 		set_up(NULL);
 		put(no[i].p, no[i].bytes, no[i].v);
 		seal(DEVICES);

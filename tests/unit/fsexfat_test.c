@@ -134,7 +134,6 @@ unsealed(void **state)
 {
 	static const unsigned ends[] = { BITS + 1, ROOT, PLAIN + 1, DIR,
 		INNER, DEEP };
-	unsigned i;
 
 	memset(disk, 0, sizeof(disk));
 	image_begin("exfat", disk, sizeof(disk));
@@ -149,7 +148,7 @@ unsealed(void **state)
 	disk[B_SECTOR] = 9;
 	disk[B_FATS] = 1;
 	put(disk + 510, 2, 0xaa55);
-	for (i = 0; i < COUNT(ends); i++)
+	EACH_OF(i, ends)
 		chain(ends[i], UINT32_MAX);
 	chain(BITS, BITS + 1);
 	chain(PLAIN, PLAIN + 1);
@@ -192,9 +191,8 @@ CASE(reads_it)
 {
 	static const unsigned how[] = { 0, FS_META, FS_DEEP, FS_ORDER,
 		FS_ORDER | FS_DEEP };
-	size_t i;
 
-	for (i = 0; i < COUNT(how); i++) {
+	EACH_OF(i, how) {
 		assert_int_equal(image_read(how[i]), FS_CLEAN);
 		assert_true(leaves(ALL));
 	}
@@ -357,9 +355,8 @@ CASE(knows_its_upcase_table)
 CASE(needs_all_dirs)
 {
 	static const unsigned of[] = { DIR, WIDE + 1 };
-	size_t i;
 
-	for (i = 0; i < COUNT(of); i++) {
+	EACH_OF(i, of) {
 		set_up(NULL);
 		bits()[i == 0 ? (INNER - 2) / 8 : (DEEP - 2) / 8] &=
 		    (unsigned char)~(1 << (i == 0 ? (INNER - 2) % 8 :

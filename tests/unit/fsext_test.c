@@ -212,9 +212,9 @@ static void
 make_groups(void)
 {
 	unsigned char *s = super(), *d;
-	unsigned g, at, n, i;
+	unsigned g, at, n;
 
-	for (i = 0; i < COUNT(in_use); i++)
+	EACH_OF(i, in_use)
 		use(in_use[i].at, in_use[i].n);
 	for (g = n = 0; g < 2; g++) {
 		d = desc(g);
@@ -287,9 +287,7 @@ add_journal(void)
 static void
 keeps_all(void)
 {
-	size_t i;
-
-	for (i = 0; i < COUNT(in_use); i++)
+	EACH_OF(i, in_use)
 		if (!image_used((uint64_t)in_use[i].at * BLOCK,
 		    (uint64_t)in_use[i].n * BLOCK))
 			fail_msg("block %u is free", in_use[i].at);
@@ -377,7 +375,6 @@ CASE(knows_a_superblock)
 		{ s + S_INODE, 2, 2048, FS_DAMAGED, 0, 0 },
 	};
 	static const uint64_t sizes[] = { 0, 48, 16, 2048 };
-	size_t i;
 
 	try(no, COUNT(no));
 	assert_string_equal(map.type, "");
@@ -386,7 +383,7 @@ CASE(knows_a_superblock)
 	assert_string_equal(map.type, "");
 	set_up(NULL);
 	put(super() + S_INCOMPAT, 4, IN_64);
-	for (i = 0; i < COUNT(sizes); i++) {
+	EACH_OF(i, sizes) {
 		put(super() + S_DESC, 2, sizes[i]);
 		assert_int_equal(image_read(0), FS_DAMAGED);
 		assert_true(leaves(0, 0));
@@ -586,7 +583,6 @@ CASE(takes_a_backup)
 CASE(judges_a_journal)
 {
 	unsigned char *p = inode(JOURNAL) + EXT_I_BLOCK, *i;
-	unsigned k;
 	const struct {
 		unsigned char *p;
 		int	 bytes;
@@ -602,7 +598,7 @@ CASE(judges_a_journal)
 		{ desc(0) + 8, 4, 0, FS_DAMAGED },
 	};
 
-	for (k = 0; k < COUNT(is); k++) {
+	EACH_OF(k, is) {
 		unsealed(NULL);
 		add_journal();
 		put(is[k].p, is[k].bytes, is[k].v);
@@ -650,14 +646,13 @@ CASE(notes_metadata)
 		SECOND };
 	static const unsigned contain[] = { B_PLAIN, B_LISTED, B_DOUBLE + 2,
 		B_TREE, B_DEEP, B_LINK, B_INNER };
-	size_t i;
 
 	image.lost = B_LIST * BLOCK;		/* it need not be read */
 	image_read(FS_META | FS_DEEP);
-	for (i = 0; i < COUNT(lead); i++)
+	EACH_OF(i, lead)
 		if (!is_noted(lead[i]))
 			fail_msg("%u is left out", lead[i]);
-	for (i = 0; i < COUNT(contain); i++)
+	EACH_OF(i, contain)
 		if (is_noted(contain[i]))
 			fail_msg("%u is noted", contain[i]);
 	put(desc(0), 4, 0);
@@ -681,9 +676,8 @@ CASE(names_files)
 		{ B_LINK, "/link" }, { B_LINK + 1, "" },
 		{ B_INNER, "/dir/inner" }, { B_HELD, "/within/held" },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(is); i++)
+	EACH_OF(i, is)
 		if (!hits(AT(is[i].at), is[i].name, false))
 			fail_msg("%u is %s", is[i].at, names.n == 0 ? "none's" :
 			    names.name[0]);

@@ -132,7 +132,6 @@ static void
 make(unsigned with_bits)
 {
 	static const unsigned ends[] = { 4, LONG, DIR, INNER, LOWER };
-	unsigned i;
 
 	bits = with_bits;
 	memset(disk, 0, sizeof(disk));
@@ -160,7 +159,7 @@ make(unsigned with_bits)
 	set_both(0, 0x0ffffff8);
 	set_both(1, 0x0fffffff);
 	set_both(PLAIN, 4);
-	for (i = 0; i < COUNT(ends); i++)
+	EACH_OF(i, ends)
 		set_both(ends[i], 0x0fffffff);
 	make_files();
 	if (bits == 32)
@@ -230,9 +229,8 @@ try(unsigned of, const struct spoilt *s, size_t n)
 CASE(reads_it)
 {
 	static const unsigned kinds[] = { 12, 16, 32 };
-	size_t i;
 
-	for (i = 0; i < COUNT(kinds); i++) {
+	EACH_OF(i, kinds) {
 		make(kinds[i]);
 		assert_int_equal(image_read(0), FS_CLEAN);
 		assert_true(leaves(all()));
@@ -337,9 +335,8 @@ CASE(judges_it)
 CASE(asks_dirs)
 {
 	static const unsigned of[] = { PLAIN, 4, LONG, DIR, INNER, LOWER };
-	size_t i;
 
-	for (i = 0; i < COUNT(of); i++) {
+	EACH_OF(i, of) {
 		make(i % 2 == 0 ? 32 : 16);
 		set_both(of[i], 0);
 		assert_int_equal(image_read(0), FS_DIRTY);
@@ -362,9 +359,8 @@ CASE(knows_its_dots)
 {
 	static const char *const dotted[] = { ".X         ", "..X        ",
 		"...        " };
-	size_t i;
 
-	for (i = 0; i < COUNT(dotted); i++) {
+	EACH_OF(i, dotted) {
 		make(16);
 		add(root() + 256, dotted[i], i == 1 ? FAT_DIR : 0, 30, 1);
 		assert_int_equal(image_read(0), FS_DIRTY);
@@ -381,9 +377,8 @@ CASE(knows_its_dots)
 CASE(needs_all_dirs)
 {
 	static const unsigned kinds[] = { 12, 16, 32 };
-	size_t i;
 
-	for (i = 0; i < COUNT(kinds); i++) {
+	EACH_OF(i, kinds) {
 		make(kinds[i]);
 		set_both(INNER, 0);
 		image.lost = place(DIR);
@@ -522,9 +517,8 @@ CASE(walks_dirs)
 CASE(names_files)
 {
 	static const unsigned kinds[] = { 12, 16, 32 };
-	size_t i;
 
-	for (i = 0; i < COUNT(kinds); i++) {
+	EACH_OF(i, kinds) {
 		make(kinds[i]);
 		assert_true(hits(AT(PLAIN), "/PLAIN.TXT", false));
 		assert_true(hits(place(4), 1, "/PLAIN.TXT", false));
@@ -774,9 +768,8 @@ CASE(names_until_time_is_up)
 CASE(fails_anywhere)
 {
 	static const unsigned kinds[] = { 12, 32 };
-	size_t i;
 
-	for (i = 0; i < COUNT(kinds); i++) {
+	EACH_OF(i, kinds) {
 		make(kinds[i]);
 		image_fails(place(2), src.length - place(2));
 	}

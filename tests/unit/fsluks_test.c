@@ -62,9 +62,8 @@ CASE(knows_no_other)
 	static const struct { size_t at; int bytes; uint64_t v; } wrong[] = {
 		{ 6, 2, 0 }, { 6, 2, 3 }, { 8, 8, SIZE }, { 8, 8, UINT64_MAX },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(wrong); i++) {
+	EACH_OF(i, wrong) {
 		set_up(NULL);
 		set(wrong[i].at, wrong[i].bytes, wrong[i].v);
 		assert_int_equal(image_read(0), FS_UNKNOWN);

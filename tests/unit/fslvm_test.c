@@ -179,9 +179,8 @@ CASE(says_why)
 		{ LV("root", SEEN ", \"LOCKED\"", "1\n" SEGMENT("1", "0", "8",
 		    LINEAR("0"))), "its state is unusual" },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(others); i++) {
+	EACH_OF(i, others) {
 		volumes = others[i].text;
 		make();
 		assert_int_equal(image_read(0), FS_CLEAN);
@@ -225,9 +224,8 @@ CASE(believes_no_text)
 		"a { b { c { d { e { f { g { h { i = 1\n} } } } } } } }",
 		"}\n}\n", "root {\n", "root = [ 1, 2\n", "root = \"\n", "root",
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(texts); i++) {
+	EACH_OF(i, texts) {
 		volumes = texts[i];
 		make();
 		assert_int_not_equal(image_read(0), FS_CLEAN);
@@ -270,9 +268,8 @@ CASE(believes_no_header)
 		{ AREA + 48, 8, UINT64_MAX }, { AREA + 56, 4, 0 },
 		{ AREA + 64, 8, 1024 }, { AREA + SECTOR, 1, 'w' },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(wrong); i++) {
+	EACH_OF(i, wrong) {
 		set_up(NULL);
 		put(disk + wrong[i].at, wrong[i].bytes, wrong[i].v);
 		seal_area(disk + AREA);

@@ -373,9 +373,8 @@ CASE(nothing_there)
 		INT64_MAX };
 	struct fs_source src = { .read = nothing };
 	struct fs_map m;
-	size_t i;
 
-	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+	EACH_OF(i, lengths) {
 		src.length = lengths[i];
 		assert_int_equal(fs_map_read(NULL, &src, FS_ORDER | FS_DEEP,
 		    &m), 0);

@@ -147,16 +147,15 @@ CASE(believes_no_other)
 		{ 8, UINT32_MAX }, { 10, 1 }, { 33, 0 }, { 992 + 3, 2 },
 		{ 992 + 4, 0 }, { 992 + 4, 7 },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(wrong); i++) {
+	EACH_OF(i, wrong) {
 		set_up(NULL);
 		put(super + wrong[i].at, wrong[i].bytes, wrong[i].v);
 		seal();
 		assert_int_not_equal(image_read(0), FS_CLEAN);
 		assert_int_equal(map.volumes, 0);
 	}
-	for (i = 0; i < COUNT(old); i++) {
+	EACH_OF(i, old) {
 		make_old(i % 2 == 1);
 		word(old[i].at, old[i].v);
 		seal_old();

@@ -58,14 +58,13 @@ CASE(knows_a_boot_sector)
 		{ 64, 1, (uint8_t)-8 }, { 64, 1, (uint8_t)-17 },
 		{ 64, 1, (uint8_t)-13 },
 	};
-	size_t i;
 
 	assert_true(ntfs_boot(&n));
 	assert_int_equal(n.cluster, CLUSTER);
 	assert_int_equal(n.record, RECORD);
 	assert_int_equal(n.index, 4096);
 	assert_false(n.longer);
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	EACH_OF(i, wrong) {
 		set_up(NULL);
 		put(disk + wrong[i].at, wrong[i].bytes, wrong[i].v);
 		if (ntfs_boot(&n))
@@ -112,14 +111,13 @@ CASE(follows_runs)
 	};
 	unsigned char *a;
 	struct ntfs_run r;
-	size_t i;
 
 	make_record(17, R_IN_USE);
 	a = add(17, AT_DATA, 72);
 	assert_true(ntfs_boot(&n));
 	a[A_OUTSIDE] = 1;
 	put(a + A_RUNS, 2, 62);
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	EACH_OF(i, wrong) {
 		memcpy(a + 62, wrong[i].byte, 10);
 		r = ntfs_runs(a);
 		if (ntfs_next(&n, &r))
@@ -252,9 +250,8 @@ CASE(misses_a_part_of_the_mft)
 		{ 0, 4, AT_LABEL }, { 4, 2, 25 }, { 4, 2, 33 }, { 6, 1, 1 },
 		{ 16, 6, 0 }, { 16, 6, 3 }, { 16, 6, 99 },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	EACH_OF(i, wrong) {
 		set_up(NULL);
 		make_two_parts(true, 20);
 		put(entry + wrong[i].at, wrong[i].bytes, wrong[i].v);

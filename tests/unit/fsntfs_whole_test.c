@@ -232,9 +232,8 @@ CASE(reads_it)
 {
 	static const unsigned how[] = { 0, FS_META | FS_DEEP,
 		FS_ORDER | FS_DEEP };
-	size_t i;
 
-	for (i = 0; i < COUNT(how); i++) {
+	EACH_OF(i, how) {
 		assert_int_equal(image_read(how[i]), FS_CLEAN);
 		assert_true(leaves(ALL));
 	}
@@ -349,9 +348,8 @@ CASE(doubts_its_table)
 		{ disk + 56, 8, CLUSTERS, FS_DAMAGED, 0 },
 	};
 
-	size_t i;
 
-	for (i = 0; i < COUNT(is); i++) {
+	EACH_OF(i, is) {
 		unsealed(NULL);
 		memset(at(LOG), 0xff, (size_t)2 * PAGE);	/* files are asked */
 		put(is[i].p, is[i].bytes, is[i].v);
@@ -372,9 +370,8 @@ CASE(has_two_boot_sectors)
 		{ 48, FS_DAMAGED }, { 56, FS_DAMAGED }, { 64, FS_DAMAGED },
 		{ 68, FS_DAMAGED }, { 90, FS_CLEAN },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(of); i++) {
+	EACH_OF(i, of) {
 		set_up(NULL);
 		at(CLUSTERS)[of[i].at] ^= 1;
 		if (image_read(0) != of[i].state)
@@ -403,9 +400,8 @@ CASE(knows_who_sleeps)
 		{ "hiberfil.sys", "hibr", DIR, 8, FS_CLEAN },
 		{ "hiberfil.sy", "hibr", N_ROOT, 8, FS_CLEAN },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(of); i++) {
+	EACH_OF(i, of) {
 		unsealed(NULL);
 		make_record(B, R_IN_USE);
 		add_name(B, of[i].directory, of[i].name, 1);

@@ -66,9 +66,8 @@ CASE(doubts_it)
 		{ VERSION, 2 }, { VERSION, 0 }, { LAST, 0 }, { LAST, PAGES },
 		{ LAST, UINT32_MAX },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(asleep); i++) {
+	EACH_OF(i, asleep) {
 		make(PAGE, asleep[i]);
 		assert_int_equal(image_read(0), FS_DIRTY);
 		assert_int_equal(map.free.n, 0);
@@ -76,7 +75,7 @@ CASE(doubts_it)
 	make(PAGE, "SWAP-SPACE");
 	assert_int_equal(image_read(0), FS_UNKNOWN);
 	assert_int_equal(map.free.n, 0);
-	for (i = 0; i < COUNT(wrong); i++) {
+	EACH_OF(i, wrong) {
 		set_up(NULL);
 		put(disk + wrong[i].at, 4, wrong[i].v);
 		assert_int_equal(image_read(0), FS_DAMAGED);

@@ -637,12 +637,11 @@ CASE(knows_a_superblock)
 		{ 84, 4, 65 }, { 8, 8, UINT64_MAX }, { 88, 4, 0 },
 		{ 88, 4, 3 }, { 8, 8, 0 },
 	};
-	size_t i;
 
 	assert_true(reads(disk, 1, 'X', FS_CLEAN, "", 8));
 	assert_int_equal(map.free.n, 4);
 	assert_int_equal(map.free.at[0].off, FIRST_FREE * BLOCK);
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	EACH_OF(i, wrong)
 		if (read_with(disk + wrong[i].at, wrong[i].bytes, wrong[i].v,
 		    FS_ORDER))
 			fail_msg("%llu at %d", (unsigned long long)wrong[i].v,
@@ -722,9 +721,8 @@ CASE(needs_features)
 		{ 216, 0x100, "unknown features" },
 		{ 212, 0x10, "unknown features" }, { 216, 0x02, "checksum" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(need) / sizeof(need[0]); i++) {
+	EACH_OF(i, need) {
 		set_up(NULL);
 		make_super();
 		make_log();
@@ -755,12 +753,11 @@ CASE(doubts_a_group)
 		{ 28, 4, BLOCKS }, { 16, 4, 0 },
 	};
 	static const char why[] = "1 of 2 allocation groups";
-	size_t i;
 
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	EACH_OF(i, wrong)
 		assert_true(reads(block(1) + wrong[i].at, wrong[i].bytes,
 		    wrong[i].v, FS_DAMAGED, why, 4));
-	for (i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
+	EACH_OF(i, runs)
 		assert_true(reads(block(FREE_ROOT) + runs[i].at,
 		    runs[i].bytes, runs[i].v, FS_DAMAGED, why, 4));
 	image.lost = (uint64_t)(BLOCKS + 1) * BLOCK;

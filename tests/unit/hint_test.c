@@ -101,10 +101,9 @@ CASE(guesses_numbers)
 		{ "99999999999.5E", NULL }, { "20Mbit", NULL }, { "", NULL },
 	};
 	char to[32];
-	size_t i;
 	bool guess;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	EACH_OF(i, rows) {
 		guess = hint_number(rows[i].text, to, sizeof(to));
 		if (rows[i].number == NULL)
 			assert_false(guess);

@@ -18,9 +18,8 @@ static const struct {
 CASE(knows_its_words)
 {
 	char text[IOPRIO_TEXT];
-	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	EACH_OF(i, words) {
 		assert_int_equal(ioprio_parse(words[i].text), words[i].value);
 		assert_string_equal(ioprio_text(text, words[i].value),
 		    words[i].text);
@@ -33,8 +32,7 @@ CASE(takes_no_others)
 	static const char *const none[] = { "", "none", "be", "be:", "be:8",
 		"be:/", "be::", "be:10", "rt:9", "rt:-", "bf:1", "xe:1",
 		"idle:1", "Idle", "be 1" };
-	size_t i;
 
-	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+	EACH_OF(i, none)
 		assert_int_equal(ioprio_parse(none[i]), -1);
 }

@@ -470,9 +470,8 @@ CASE(says_why_it_does_not_log_in)
 		    .status = STATUS_FILE,
 		    .text = "it: logging in: moved" },	/* but not where */
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		fresh(state);
 		world.fails = row[i].fails;
 		world.words = row[i].words;
@@ -555,10 +554,9 @@ CASE(takes_an_answer_as_it_is)
 		    .device = 2, .sense = SCSI_SENSE },
 	};
 	struct iscsi_call call;
-	size_t i;
 
 	target.sends = sizeof(buf);
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		target.answer = row[i].a;
 		call = a_call(i % 2 == 0);
 		assert_int_equal(iscsi_link_do(&conn, &call), row[i].err);
@@ -579,9 +577,8 @@ CASE(counts_the_blocks_that_were_sent)
 	} row[] = { { 512, 0, 0 }, { 0, 0, 512 }, { 192, 0, 320 },
 		{ 200, 0, 320 }, { 192, 384, 384 }, { 448, 64, 64 } };
 	struct iscsi_call call;
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		call = a_call(false);
 		call.command.blocks = 8;
 		call.command.block = BLOCK / 8;

@@ -22,9 +22,8 @@ CASE(has_these_parts)
 		{ "iscsi://h/iqn.2026-11.org%3Aa%2fb%2F/255", "", "h",
 		    "iqn.2026-11.org:a/b/", 255 },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		assert_int_equal(iscsi_name(&n, row[i].name, &f), 0);
 		assert_string_equal(n.user, row[i].user);
 		assert_string_equal(n.portal, row[i].portal);
@@ -48,9 +47,8 @@ CASE(is_nothing_else)
 		"iscsi://h/t%g3/1", "iscsi://h/t%00/1",
 	};
 	char longest[1000];
-	size_t i;
 
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	EACH_OF(i, wrong) {
 		if (iscsi_name(&n, wrong[i], &f) == 0)
 			fail_msg("%s", wrong[i]);
 		assert_int_equal(f.status, STATUS_USAGE);

@@ -149,10 +149,9 @@ CASE(is_not_guessed)
 	static const char *const blind[] = { "lowerdir=low",
 		"upperdir=R/none,lowerdir=R/low", "lowerdir=R/none:R/low",
 		"upperdir=R/none", "xino=off", "lowerdir=R/low:R/none" };
-	size_t i;
 
 	begin_files();
-	for (i = 0; i < sizeof(blind) / sizeof(blind[0]); i++) {
+	EACH_OF(i, blind) {
 		mounted_as("/", "/merged", "overlay", blind[i]);
 		assert_string_equal(found(false, NULL),
 		    i == 5 ? "/low/a" : "");

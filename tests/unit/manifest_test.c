@@ -158,9 +158,8 @@ CASE(refuses_what_is_wrong)
 		    "is not a line of a manifest" },
 	};
 	static char line[(64 << 10) + 10];
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		put_changed(row[i].from, row[i].to);
 		refused(STATUS_REFUSED, row[i].why);
 	}

@@ -175,9 +175,8 @@ CASE(is_of_this_source)
 		{ "nonsense serial=", "; name another map" },
 	};
 	char line[128];
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	EACH_OF(i, rows) {
 		snprintf(line, sizeof(line), "# pardd source: %s\n",
 		    rows[i].was);
 		if (rows[i].advice == NULL)
@@ -275,9 +274,8 @@ CASE(is_as_old_as_its_target)
 		{ "100", 100, 0, false }, { "100", 100, 1, true },
 		{ "x", 1, 0, true } };
 	char line[128];
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	EACH_OF(i, rows) {
 		snprintf(line, sizeof(line), "# pardd target: offset=0 "
 		    "written=%s\n", rows[i].was);
 		written_at.tv_sec = rows[i].sec;
@@ -369,12 +367,11 @@ CASE(is_saved)
 	struct mapfile m = { .phase = '?', .pass = 1 }, now;
 	char name[600];
 	unsigned left;
-	size_t i, k;
 	int failed;
 
 	assert_int_equal(mapfile_append(&m, &(struct seg){ 0, 512, BAD }), 0);
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		for (k = 0; k < sizeof(errs) / sizeof(errs[0]); k++)
+	EACH_OF(i, calls)
+		EACH_OF(k, errs)
 			for (left = 0; left < 4; left++) {
 				put(path, "0x0 ? 1\n0x0 0x200 +\n");
 				snprintf(name, sizeof(name), "%s.bak", path);
@@ -410,10 +407,9 @@ CASE(belongs_to_one_run)
 		"fstatat", "linkat", "fdatasync" };
 	static const int errs[] = { EOPNOTSUPP, EEXIST, EWOULDBLOCK, EIO };
 	unsigned left;
-	size_t i, k;
 
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		for (k = 0; k < sizeof(errs) / sizeof(errs[0]); k++)
+	EACH_OF(i, calls)
+		EACH_OF(k, errs)
 			for (left = 0; left < 6; left++) {
 				struct map_totals t;
 

@@ -398,10 +398,10 @@ CASE(says_why_it_does_not_connect)
 		    "it: connecting: no" },
 	};
 	struct nbd_address to = by_uri;
-	size_t i, how;
+	size_t how;
 
 	to.bitmap = "bits";
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+	EACH_OF(i, row)
 		for (how = 0; how < 2; how++) {
 			to.uri = how == 0 ? "nbd://x" : NULL;
 			fresh(state);
@@ -506,9 +506,8 @@ CASE(takes_a_read_whose_bytes_all_came_once)
 		    { 8, 1, 1 }, { 10, 1, 1 }, { 12, 1, 1 }, { 14, 1, 1 },
 		    { 16, 57, 1 } }, 0, EPROTO },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		memcpy(server.piece, row[i].piece, sizeof(server.piece));
 		server.result = row[i].result;
 		if (read_it() != row[i].answer)
@@ -538,10 +537,9 @@ CASE(loses_a_command_that_cannot_be_sent)
 	};
 	struct nbd_extents x = { .context = "base" };
 	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
-	size_t i;
 
 	world.fails = "command";
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		server.err = row[i].err;
 		server.dead = row[i].dead;
 		server.closed = row[i].closed;
@@ -628,9 +626,8 @@ CASE(knows_which_errors_are_the_connections)
 	static const int lost[] = { ENOTCONN, ESHUTDOWN, ECONNRESET, EPIPE,
 		ETIMEDOUT };
 	static const int other[] = { 0, EIO, EPROTO, ENOSPC, EPERM };
-	size_t i;
 
-	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+	EACH_OF(i, lost) {
 		assert_true(nbd_link_lost(lost[i]));
 		assert_false(nbd_link_lost(other[i]));
 	}

@@ -164,12 +164,11 @@ CASE(is_whole_or_as_it_was)
 		"fsync", "flock", "unlinkat", "renameat", "faccessat", "fclose",
 		"fdopen" };
 	static const int errs[] = { EIO, ENOENT, EEXIST, EINVAL, EWOULDBLOCK };
-	size_t i, k;
 	unsigned left;
 	bool made;
 
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		for (k = 0; k < sizeof(errs) / sizeof(errs[0]); k++)
+	EACH_OF(i, calls)
+		EACH_OF(k, errs)
 			for (left = 0; ; left++) {
 				make_old();
 				denial.call = calls[i];
@@ -420,16 +419,16 @@ mask_one(const char *given, const char *told, size_t value, unsigned left)
 
 CASE(are_hidden_in_commands_and_addresses)
 {
-	unsigned i, k;
+	unsigned k;
 
 	assert_int_equal(chdir(directory), 0);
 	assert_int_equal(mkdir("up:", 0700), 0);
 	assert_int_equal(mkdir("up:/user:pw@host", 0700), 0);
-	for (i = 0; i < sizeof(masked) / sizeof(masked[0]); i++)
+	EACH_OF(i, masked)
 		for (k = 0; k == 0 || poor_was(); k++)
 			mask_one(masked[i].given, masked[i].told,
 			    masked[i].value, k);
-	for (i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+	EACH_OF(i, plain)
 		mask_one(plain[i].given, plain[i].given, 0, 9);
 	assert_int_equal(rmdir("up:/user:pw@host") + rmdir("up:"), 0);
 }

@@ -50,9 +50,8 @@ static const char *const over[] = {
 CASE(means_what_it_says)
 {
 	int64_t value;
-	size_t i;
 
-	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+	EACH_OF(i, good) {
 		value = -1;
 		if (number_parse(good[i].text, &value) != 0 ||
 		    value != good[i].value)
@@ -74,17 +73,13 @@ reject(const char *text, int want)
 
 CASE(rejects_what_is_no_number)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	EACH_OF(i, wrong)
 		reject(wrong[i], EINVAL);
 }
 
 CASE(rejects_what_does_not_fit)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(over) / sizeof(over[0]); i++)
+	EACH_OF(i, over)
 		reject(over[i], ERANGE);
 }
 
@@ -102,9 +97,8 @@ CASE(writes_sizes_as_dd)
 		{ 2e12, "2.0 TB", "1.8 TiB" }, { 1e18, "1.0 EB", "888 PiB" },
 	};
 	char buf[32];
-	size_t i;
 
-	for (i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
+	EACH_OF(i, size) {
 		assert_string_equal(number_si(buf, sizeof(buf), size[i].bytes),
 		    size[i].si);
 		assert_string_equal(number_iec(buf, sizeof(buf), size[i].bytes),

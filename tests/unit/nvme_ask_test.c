@@ -203,13 +203,12 @@ CASE(knows_it_again)
 		NGUID + 23 };
 	struct nvme_disk d;
 	struct fault f;
-	size_t i;
 
 	format(1, 0, 12);
 	d = asked();
 	assert_int_equal(nvme_kept(7, 5000, "it", &d, &f), 0);
 	assert_int_equal(disk.last.nsid, NSID);
-	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+	EACH_OF(i, part) {
 		disk.space[part[i]] ^= 1;
 		assert_int_equal(nvme_kept(7, 5000, "it", &d, &f), -1);
 		assert_int_equal(f.status, status_errno(ENODEV));

@@ -412,11 +412,10 @@ CASE(waits_for_a_reset)
 	static const struct { const char *state; unsigned polls; } all[] = {
 		{ "resetting\n", 10 }, { "connecting\n", 10 }, { "live\n", 0 },
 	};
-	size_t i;
 
 	make_node(name, S_IFCHR, NG);
 	lane_opened(SOURCE, 0);
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	EACH_OF(i, all) {
 		sysfs_has("device/state", all[i].state);
 		deny_nothing();
 		deny("poll", 0, 0, 0);

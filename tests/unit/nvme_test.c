@@ -59,9 +59,8 @@ static const struct {
 CASE(judges_each_status)
 {
 	struct nvme_reply r;
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	EACH_OF(i, rows) {
 		nvme_judge(&r, OP_READ, rows[i].result);
 		assert_int_equal(r.result, rows[i].read);
 		assert_int_equal(r.status, rows[i].status);

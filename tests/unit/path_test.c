@@ -76,12 +76,11 @@ set_up(void **state)
 	static const char *const names[] = { "dev", "dev/shm", "dev/shm/deep",
 		"device" };
 	char there[64];
-	size_t i;
 
 	strcpy(root, "/tmp/pardd-path.XXXXXX");
 	if (mkdtemp(root) == NULL)
 		return -1;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	EACH_OF(i, names) {
 		snprintf(there, sizeof(there), "%s/%s", root, names[i]);
 		if (mkdir(there, 0700) != 0)
 			return -1;
@@ -97,9 +96,8 @@ tear_down(void **state)
 	static const char *const names[] = { "device", "dev/shm/deep",
 		"dev/shm", "dev", "" };
 	char there[64];
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	EACH_OF(i, names) {
 		snprintf(there, sizeof(there), "%s/%s", root, names[i]);
 		if (rmdir(there) != 0)
 			return -1;

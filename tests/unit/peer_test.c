@@ -120,9 +120,8 @@ CASE(is_found_on_this_machine)
 	};
 	char text[80], want[80];
 	struct pair p;
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		if (!join(&p, row[i].family, row[i].serves)) {
 			assert_int_not_equal(i, 0);	/* without IPv6 */
 			part(&p);

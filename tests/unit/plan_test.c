@@ -212,9 +212,8 @@ CASE(chooses_transfers)
 		{ 32 << 20, 0, MIB }, { 0, 300000, 256 << 10 },
 		{ 0, 2 * MIB, MIB },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		dst.geo.io_opt = row[i].stripe;
 		dst.geo.io_max = row[i].most;
 		assert_int_equal(plan(NULL, none), 0);
@@ -289,13 +288,12 @@ CASE(knows_what_takes_a_moment)
 	static const char *const words[] = { "verify=1", "rate=1M",
 		"used=only", "hash=xxh128", "iflag=direct", "oflag=sync",
 		"oflag=sparing", "map=m", "compare=1", "manifest=m" };
-	size_t i;
 
 	src.geo.size = 4096;
 	src.is.memory = dst.is.memory = true;
 	assert_int_equal(plan(NULL, none), 0);
 	assert_true(p.alone);
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	EACH_OF(i, words) {
 		assert_int_equal(plan(NULL, words[i], none), 0);
 		assert_false(p.alone);
 	}

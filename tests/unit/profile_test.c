@@ -149,9 +149,9 @@ CASE(percentiles_are_near)
 	for (i = 1; i <= 10000; i++)
 		note(r, &r->lane[i % 2], OP_READ, 512, 1, 0, i);
 	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
-	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		double want = parts[i] * 10000 * (double)MS;
-		double got = profile_percentile(&r->sum, parts[i]);
+	EACH_OF(k, parts) {
+		double want = parts[k] * 10000 * (double)MS;
+		double got = profile_percentile(&r->sum, parts[k]);
 
 		assert_true(got > want * 0.98 && got < want * 1.02);
 	}

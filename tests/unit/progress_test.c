@@ -158,9 +158,8 @@ CASE(says_how_far_it_is)
 		    "/dev/sda to disk.img: 1.0 of 1.0 GB, 100 %, 0:10, "
 		    "flushing disk.img for 7 s, stopping" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		if (i > 0) {
 			end(state);
 			begin(state);
@@ -197,9 +196,8 @@ CASE(says_no_more_than_there_is_room_for)
 		    "no answer for " },
 	};
 	struct tally t;
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		if (i > 0) {
 			end(state);
 			begin(state);
@@ -253,9 +251,8 @@ CASE(prints_lines_where_asked)
 	};
 	static const struct tally start = { .seconds = 100 };
 	struct tally t = { .passed = GB, .whole = 4 * GB, .seconds = 104 };
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		o.status = row[i].status;
 		o.progress = (int)row[i].progress;
 		screen.terminal = row[i].terminal;

@@ -184,9 +184,8 @@ CASE(fit_blocks)
 		{ 4096, 512, 0, 0, 1024, "1024 bytes, to which the copy is padded" },
 	};
 	char not[128];
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	EACH_OF(i, rows) {
 		disk.ep.geo.block = rows[i].from;
 		target.ep.geo.block = rows[i].to;
 		p.pad = rows[i].pad;

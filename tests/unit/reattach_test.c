@@ -389,20 +389,19 @@ CASE(a_command_ignores_and_blocks_no_signal)
 	sigset_t blocked, were;
 	uint64_t ignored;
 	const char *text;
-	size_t i;
 
 	reattach_begin(&a, &p);
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &blocked, &were);
-	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+	EACH_OF(i, of)
 		signal(of[i], SIG_IGN);
 	text = runs("grep -E '^Sig(Blk|Ign)' /proc/self/status >told");
 	assert_non_null(strstr(text, "SigBlk:\t0000000000000000\n"));
 	text = strstr(text, "SigIgn:");
 	assert_non_null(text);
 	ignored = strtoull(text + strlen("SigIgn:"), NULL, 16);
-	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+	EACH_OF(i, of) {
 		assert_int_equal(ignored >> (of[i] - 1) & 1, 0);
 		signal(of[i], SIG_DFL);
 	}
@@ -461,11 +460,10 @@ CASE(tells_that_it_cannot_be_started)
 		"posix_spawn_file_actions_adddup2", "posix_spawnattr_init",
 		"posix_spawnattr_setflags", "posix_spawnattr_setsigmask" };
 	struct ongone g;
-	size_t i;
 
 	reattach_begin(&a, &p);
 	o.ongone = "exit 0";
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+	EACH_OF(i, calls) {
 		failing = calls[i];
 		assert_int_equal(ongone_start(&g, &p, &a.was, 0, &f), -1);
 		assert_int_equal(f.status, STATUS_ERRNO + ENOMEM);

@@ -238,11 +238,10 @@ CASE(draws_each_status)
 	static const char *const cells[] = { "done", "open", "trim", "scrape",
 		"bad", "out" };
 	char path[64];
-	size_t i;
 
 	of_all_statuses();
 	make();
-	for (i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+	EACH_OF(i, cells) {
 		snprintf(path, sizeof(path), "<path fill=\"url(#%s)\" d=\"",
 		    cells[i]);
 		assert_int_equal(count(path), 1);
@@ -514,9 +513,8 @@ CASE(goes_on_with_earlier_samples)
 	};
 	static char changed[1 << 16];
 	char *at;
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		d.samples = 3;
 		d.sample[0] = (struct sample){ 1, 0, 0, 0 };
 		d.sample[1] = (struct sample){ 1, 1, 100, 7 };

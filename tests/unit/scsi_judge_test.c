@@ -75,10 +75,9 @@ CASE(judges_by_the_sense_data)
 		{ 0xd, 0x0000, SCSI_FATAL, STATUS_FILE },
 		{ 0xe, 0x1d00, SCSI_FATAL, STATUS_FILE },
 	};
-	size_t i;
 
 	a.device = CHECK;
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	EACH_OF(i, all) {
 		sense(0x70, all[i].key, all[i].code);
 		means(all[i].result, all[i].status);
 		sense(0x72, all[i].key, all[i].code);

@@ -449,9 +449,8 @@ CASE(tells_of_holes_where_they_read_as_zeros)
 		{ 0x84, FLAG_SPARSE, true }, { 0x80, FLAG_SPARSE, false },
 		{ 0x04, FLAG_SPARSE, false }, { 0x84, 0, false },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	EACH_OF(i, all) {
 		disk.provisioning = all[i].pages;
 		opened(SOURCE, all[i].flags);
 		assert_int_equal(end.is.sparse, all[i].tells);
@@ -711,12 +710,11 @@ CASE(has_many_in_flight_only_by_sg_nodes)
 		{ 100, MOST * BLOCK }, { 4096, 4096 },
 		{ 1 << 20, MOST * BLOCK },
 	};
-	size_t i;
 
 	opened(SOURCE, 0);
 	offers("waited for", 0);
 	o.engine = ENGINE_ASYNC;
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	EACH_OF(i, all) {
 		disk.host_most = all[i].host;
 		opened(SOURCE, 0);
 		offers(NULL, all[i].most);
@@ -917,11 +915,10 @@ CASE(believes_no_answer_of_an_ata_disk_that_is_not_right)
 	static const struct { int at; unsigned char is; } bad[] = {
 		{ 0, 0x0a }, { 1, 11 }, { 13, 0x51 },
 	};
-	size_t i;
 
 	ata_disk();
 	configuration(BLOCKS + 29);
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	EACH_OF(i, bad) {
 		registers(BLOCKS + 9);
 		disk.regs[bad[i].at] = bad[i].is;
 		hides(0, 30);

@@ -115,9 +115,8 @@ leave(void **state)
 {
 	static const char *const made[] = { "file", "fifo", "link", "map",
 		"map.bak", "other", "device" };
-	size_t i;
 
-	for (i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+	EACH_OF(i, made)
 		unlink(made[i]);
 	return chdir("/") != 0 || rmdir(directory) != 0;
 }

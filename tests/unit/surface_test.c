@@ -123,10 +123,9 @@ CASE(says_what_is_not_known_of_it)
 		    "registered with it are known\n" },
 		{ END_RBD, false, true, 0, "" },
 	};
-	size_t i;
 
 	s.table.n = s.signs = 0;
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		ep.kind = row[i].kind;
 		ep.is.device = row[i].device;
 		ep.is.remote = row[i].remote;
@@ -243,9 +242,8 @@ CASE(looks_at_what_may_be_looked_at)
 	struct plan p = { .src_off = 1, .dst_off = 2, .length = 1000,
 		.pad = 512, .bounded = true };
 	struct surface of;
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		looks = 0;
 		ep = (struct endpoint){ .name = "disk", .be = &unreadable,
 			.kind = END_BLOCK, .spec.role = row[i].role,

@@ -5,6 +5,7 @@
  *	CASE(name) { ... }	a case
  *	EACH(begin, end)	runs before and after each of the cases below it
  *	ONCE(begin, end)	runs before the first case and after the last
+ *	EACH_OF(i, rows)	is for (...): i is the index of each row of a table
  *
  * Cases need not be listed: constructors, which run in the order of the file,
  * put them into a table, and main() runs that.  begin and end are functions
@@ -69,6 +70,8 @@ unit_run(void)
 {
 	return cmocka_run_group_tests(unit.cases, unit.enter, unit.leave);
 }
+
+#define EACH_OF(i, rows)	for (size_t i = 0; i < COUNT(rows); i++)
 
 #ifndef UNIT_MAIN
 int

@@ -311,11 +311,10 @@ CASE(lists_what_is_free)
 	struct used_list before = { .seg = seg, .n = 2 };
 	struct used_list by = { .seg = now, .n = 2 };
 	struct used_list list = { .n = 0 };
-	size_t i;
 
 	p.src_off = 4096;
 	p.length = 8192;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	EACH_OF(i, rows) {
 		list.n = 0;
 		assert_int_equal(used_list_free(&list, &p, rows[i].off,
 		    rows[i].end), 0);

@@ -516,13 +516,12 @@ CASE(is_there_if_it_cannot_be_asked)
 		DM1 + 1 };
 	unsigned n, count, all;
 	uint64_t start;
-	size_t i;
 	int fd, got;
 
 	a_machine();
 	world.err = EMFILE;
 	for (n = 1; n < 40; n++)
-		for (i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+		EACH_OF(i, nodes) {
 			world.failing = n;
 			assert_false(below_gone(nodes[i]));
 			world.failing = n;

@@ -79,9 +79,8 @@ CASE(tells_text)
 		{ "a\xff\xc3\xa4\xe2\x82z", "a\\xFF\xc3\xa4\\xE2\\x82z" },
 		{ "\xc3\xa4\xc3", "\xc3\xa4\\xC3" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	EACH_OF(i, cases)
 		is_text(value_text(cases[i].from), cases[i].to);
 	is_null(value_text(NULL));
 }

@@ -537,9 +537,9 @@ status_in_json(const json_t *reasons)
 		"map_not_saved", "not_verified", "differs", "longer",
 		"unreadable", "checksum", "digest", "not_recorded" };
 	json_t *r;
-	size_t i, k;
+	size_t i;
 
-	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+	EACH_OF(k, kinds)
 		json_array_foreach(reasons, i, r)
 			if (strcmp(json_string_value(json_object_get(r,
 			    "kind")), kinds[k]) == 0)

@@ -237,9 +237,8 @@ CASE(compares_with_the_source)
 		{ EIO, SIZE, 0, UINT64_MAX }, { ENODEV, SIZE, 1, UINT64_MAX },
 		{ 0, CHUNK + 1, 0, SIZE },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	EACH_OF(i, row) {
 		make();
 		p.verify = VERIFY_SOURCE;
 		o.coe = row[i].coe;

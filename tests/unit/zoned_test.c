@@ -219,9 +219,8 @@ CASE(says_what_the_kernel_refuses)
 		{ "open", 0 }, { "ioctl", BLKPBSZGET },
 		{ "ioctl", BLKGETSIZE64 }, { "ioctl", BLKREPORTZONE },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	EACH_OF(i, all) {
 		deny_nothing();
 		deny(all[i].call, all[i].what, 0, EACCES);
 		kernel.denial[0].times = EVER;
