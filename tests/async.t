@@ -251,7 +251,7 @@ no_memory()
 	until_true 30 test -s mnt/disk && loop mnt/disk --direct-io=on &&
 	    exits 0 "$pardd" if=src of="$dev" engine=async && complete && [[ -e once ]] && same src back
 }
-if can_loop; then
+if able can_loop "no loop devices"; then
 	it "clones a disk" device 512 512
 	it "clones a disk of 4096 to one of 512" device 4096 512
 	it "clones a disk of 512 to one of 4096" device 512 4096
@@ -260,7 +260,7 @@ if can_loop; then
 	it "clones a disk in small requests" device 512 512 bpt=9 qd=128
 	it "stops where the target is full" full
 	given '[[ -c /dev/fuse ]]' "no /dev/fuse" it "waits for a disk that stalls" stalls "$((${LONG:-0} ? 5 : 2))"
-	if can_lose; then
+	if able can_lose "no nbdfuse"; then
 		it "waits for what is in flight when the ring fails" drained
 		it "says what it could not wait for" fails_at 3 'io_uring, with [1-9] requests still under way'
 		it "does what the kernel had no memory for once more" no_memory
@@ -269,9 +269,5 @@ if can_loop; then
 		it "loses exactly the bad sectors in small requests" lose bpt=7
 		it "stops at the first bad sector with all before it" stop
 		it "stops there with one request at a time too" stop qd=1 bpt=64
-	else
-		skip "no nbdfuse" "loses exactly the bad sectors"
 	fi
-else
-	skip "no loop devices" "clones disks"
 fi

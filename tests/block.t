@@ -363,7 +363,7 @@ shifted_target()
 	{ until_true 30 cmp -sn 1M src a.img; shift_to "$a" 1048576 8388608; } >/dev/null 2>&1 &
 	exits 69 "$pardd" if=src of="$a" rate=4M bs=512 bpt=64 "$@" && says "$a begins at another byte"
 }
-if perl -e 1 2>/dev/null; then
+if able 'perl -e 1' "no perl"; then
 	it "says that the medium was changed" another_medium
 	it "says so with verify=1" another_medium verify=1
 	it "says so with coe=1" another_medium coe=1
@@ -427,8 +427,6 @@ if perl -e 1 2>/dev/null; then
 	}
 	seed=${SEED:-$RANDOM}
 	it "ends with 0 only if all was where it was meant, from SEED=$seed" mixed "$seed" "${MANY:-8}"
-else
-	skip "no perl" "says that the medium was changed"
 fi
 
 it "copies a write-protected disk" eval \
@@ -545,14 +543,12 @@ kept_aside()
 	parted -P && exits 0 "$pardd" if=img of="$dev" count=1024 seek=4096 && complete && does_not_say partprobe &&
 	    exits 0 "$pardd" -d if=img of="$dev" && [[ -e /sys/class/block/${dev#/dev/}p1 ]]
 }
-if [[ ! -e /run/udev/control ]]; then
+if able '[[ ! -e /run/udev/control ]]' "udev does it"; then
 	it "has the kernel read the new partition table of a disk" read_anew
 	it "... and of another target" read_anew of=file
 	it "... says what to do if it cannot" kept_anyway
 	it "... or if a partition is in use" kept_in_use
 	it "... not if the table is the same, or of -d" kept_aside
-else
-	skip "udev does it" "has the kernel read the new partition table of a disk"
 fi
 # An image from a pipe, as a decompressor writes it.
 streamed_gpt()

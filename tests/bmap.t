@@ -107,11 +107,9 @@ device()
 		as_mapped disk image
 	fi
 }
-if can_loop; then
+if able can_loop "no loop devices"; then
 	it "makes zeros on a device" device
 	it "... or leaves what is there" device oflag=nozero
-else
-	skip "no loop devices" "makes zeros on a device"
 fi
 it "leaves in a file what is there with oflag=nozero" eval \
     'image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 && cp dst old &&

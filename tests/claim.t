@@ -263,7 +263,7 @@ served_locked()
 	disk && snapshot && taken 0 of="[ qemu-nbd -f raw $d ]" && hold_by range "$d" 1000 && snapshot &&
 	    name=held by='is held by a lock' && serves nbdkit -s file "$d"
 }
-if can_nbd; then
+if able can_nbd "no nbdkit"; then
 	for kind in "${kinds[@]}"; do
 		it "$kind partition: refuses to have it written by a server that has it open" served "$kind"
 	done
@@ -271,8 +271,6 @@ if can_nbd; then
 	it "refuses an image below a loop device that a server has open" served_image
 	given 'command -v qemu-nbd' "no qemu-nbd" \
 	    it "takes the locks of the server of a disk for no use of it, but those of others" served_locked
-else
-	skip "no nbdkit" "refuses what a server has open that is in use"
 fi
 # An earlier copy to bytes 64k to 192k of img, or by $img, half of which is there.
 in_copy()

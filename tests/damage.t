@@ -303,11 +303,9 @@ if ((EUID != 0)) || ! losetup -f >/dev/null 2>&1; then
 	skip "not root, or no loop devices" "names the files hit in NTFS and XFS"
 else
 	given 'command -v ntfscp' "no ntfs-3g" it "names the files hit in NTFS" others ntfs alpha
-	if command -v mkfs.xfs >/dev/null; then
+	if able 'command -v mkfs.xfs' "no xfsprogs"; then
 		it "names the files hit in XFS" others xfs alpha
 		it "... even in a range of more blocks than one command asks for" xfs_long
-	else
-		skip "no xfsprogs" "names the files hit in XFS"
 	fi
 	on_disk()
 	{

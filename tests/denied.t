@@ -281,9 +281,7 @@ tells_whole_objects()
 	    exits 0 "$pardd" if=src of=dst profile=p.json && mv p.json wanted && step=11 &&
 	    denied "$memory" p.json profiles "$pardd" if=src of=dst profile=p.json && no_new_keys
 }
-if command -v jq >/dev/null; then
+if able 'command -v jq' "no jq"; then
 	it "tells programs whole lines or none" tells_whole_lines
 	it "notes what requests took wholly or not" tells_whole_objects
-else
-	skip "no jq" "tells programs whole lines or none"
 fi

@@ -57,15 +57,13 @@ lone_block()
 	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
 	    "$pardd" if=src of="$target" map=map && same src disk
 }
-if can_loop; then
+if able can_loop "no loop devices"; then
 	for thr in $(few 1 16); do
 		it "pads an odd tail on a device, and retries it ($thr workers)" odd_tail $thr
 		it "keeps to the target's blocks of 4096 ($thr workers)" larger_blocks $thr
 	done
 	it "asks in the blocks of the source whether that is there" fine_map
 	it "... and has not turned to zeros" lone_block
-else
-	skip "no loop devices" "pads an odd tail on a device"
 fi
 
 # With real disks.
@@ -78,13 +76,11 @@ real_disk()
 	cp old theirs && ddrescue -q -d "$dev" theirs theirs.map &&
 	    is - "$bad" theirs.map && is + "$("$maps" list map +)" theirs.map && same dst theirs
 }
-if can_lose; then
+if able can_lose "not root, no nbdkit, nbdfuse or loop devices"; then
 	for seed in 3 4 5 ${LONG:+1 6 7 8 9}; do
 		thr=${thrs[seed % 3]}
 		it "finds the bad sectors of a block device (disk $seed, $thr workers)" real_disk "$seed" "$thr"
 	done
-else
-	skip "not root, no nbdkit, nbdfuse or loop devices" "finds the bad sectors of a block device"
 fi
 
 # server OPTIONS...: nbdkit behind nbdfuse behind a loop device, in $dev; each
@@ -155,8 +151,8 @@ late()
 	wait $pid
 	ended exit 100 && is '-*/' '' && "$maps" check map src dst old 0 0 8388608
 }
-if can_loop && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
-    nbdkit --filter=delay null --dump-plugin >/dev/null 2>&1; then
+if able 'can_loop && command -v nbdfuse && [[ -c /dev/fuse ]] && nbdkit --filter=delay null --dump-plugin' \
+    "not root, no nbdkit, nbdfuse or loop devices"; then
 	for thr in $(few 1 4 16); do
 		it "ends when a block device answers nothing any more, and calls nothing bad \
 ($thr workers)" dies thr=$thr
@@ -166,8 +162,6 @@ if can_loop && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
 ($thr workers)" dies thr=$thr
 	done
 	it "leaves after maxtime= while they do" late
-else
-	skip "not root, no nbdkit, nbdfuse or loop devices" "ends when a block device answers nothing any more"
 fi
 
 # leaves RULE OPERANDS...: a disk goes after its first MiB, or by that rule, and
@@ -363,7 +357,7 @@ behind_another()
 	    head -c "$(blockdev --getsize64 "$dev")" src | cmp - dst
 }
 it "refuses to watch what has no thermometer" unmeasured
-if can_loop; then
+if able can_loop "no loop devices"; then
 	it "waits for the source, and goes on with a file that it has made" waits_for true
 	it "... that was too short at first" waits_for truncate -s 4096 dst
 	it "... that was there" waits_for "$blocks" make dst $size 9
@@ -386,6 +380,4 @@ if can_loop; then
 		it "... within the limits that were changed, and notes all of it in profile=" keeps_limits
 		it "... and tells programs that take their time" slow_reader
 	fi
-else
-	skip "no loop devices" "waits for the source"
 fi

@@ -237,11 +237,7 @@ together()
 	for one in "${lines[@]}"; do
 		row[$one]=1
 	done
-	if [[ -n ${3-} ]] && ! eval "$3" >/dev/null 2>&1; then
-		skip "not here: $3" "$1"
-	else
-		it "$1" "$2" "${lines[@]}"
-	fi
+	given "${3-}" "not here: ${3-}" it "$1" "$2" "${lines[@]}"
 }
 # not_run REASON: these are not run
 not_run()

@@ -171,15 +171,13 @@ if [[ $VARIANT = plain ]]; then
 	it "keeps all files of an ext4 with blocks of 64 KiB" large_blocks
 	it "... and clusters" large_blocks -O bigalloc -C 262144
 fi
-if command -v mkfs.xfs >/dev/null; then
+if able 'command -v mkfs.xfs' "no xfsprogs"; then
 	it "keeps all files of an XFS" keeps xfs 101 400M
 	[[ $VARIANT != plain ]] || it "keeps all files of an XFS with small blocks and a striped log" \
 	        keeps xfs $((also > 0 ? 103 : 0)) 400M -b size=1024 -l su=65536
-else
-	skip "no xfsprogs" "keeps all files of an XFS"
 fi
 # partclone takes all that lies before the first chunk of data, and what nobody has.
-if command -v mkfs.btrfs >/dev/null; then
+if able 'command -v mkfs.btrfs' "no btrfs-progs"; then
 	it "keeps all files of a btrfs" keeps btrfs 0 1G
 	[[ $VARIANT != plain ]] ||
 	    it "keeps all files of a btrfs with other checksums" keeps btrfs 0 1G --csum xxhash -m single
@@ -193,8 +191,6 @@ if command -v mkfs.btrfs >/dev/null; then
 		it "... and goes by whole chunks where the tree of extents is lost" by_chunks
 		it "... but knows nothing where the tree of devices is lost" devices_lost
 	fi
-else
-	skip "no btrfs-progs" "keeps all files of a btrfs"
 fi
 # keeps_words KIND [OPTIONS]: the same of what this kernel need not mount: all that
 # the file holds is there, and nobody else has any of it
@@ -269,11 +265,9 @@ log_elsewhere()
 	said_why 'its log is on another device' xfs 320M -l logdev=log,size=64m
 }
 ! command -v mkfs.xfs >/dev/null || it "does not believe an XFS whose log is on another device" log_elsewhere
-if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
+if able 'command -v ntfs-3g mkntfs fuser && [[ -c /dev/fuse ]]' "no ntfs-3g"; then
 	it "keeps all files of an NTFS" keeps ntfs 101 200M
 	[[ $VARIANT != plain ]] || it "keeps all files of an NTFS with small clusters" keeps ntfs $also 100M -c 512
-else
-	skip "no ntfs-3g" "keeps all files of an NTFS"
 fi
 given 'command -v mount.exfat-fuse mkfs.exfat && [[ -c /dev/fuse ]]' "no exfat-fuse" \
     it "keeps all files of an exFAT" keeps exfat 101 200M
@@ -295,12 +289,10 @@ keeps_fat()
 	map -z img && check_fs "$kind" || return
 	mcopy -s -i img ::/a ::/c mnt && digests >after && same before after
 }
-if command -v mkfs.fat mcopy >/dev/null; then
+if able 'command -v mkfs.fat mcopy' "no mtools, dosfstools"; then
 	it "keeps all files of a FAT12" keeps_fat fat12 15M -s 8
 	it "keeps all files of a FAT16" keeps_fat fat16 100M
 	it "keeps all files of a FAT32" keeps_fat fat32 100M -s 1
-else
-	skip "no mtools, dosfstools" "keeps all files of a FAT"
 fi
 
 swap()

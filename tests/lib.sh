@@ -10,6 +10,8 @@
 #	skip REASON SENTENCE	a case that cannot be run here
 #	given PROOF REASON it SENTENCE COMMAND...
 #				a case if PROOF succeeds, or else skipped for REASON
+#	able PROOF REASON	whether PROOF succeeds; if it does not, it says that
+#				what follows is skipped for REASON
 #	only VARIANT...		the cases from here on show something new in these
 #				variants only, and are omitted in others; `only all`
 #				ends that.  With LONG=1 all are run
@@ -161,6 +163,13 @@ skip()
 {
 	[[ -z $silent ]] || return 0
 	echo "ok $((++number)) - $2 # SKIP $1"
+}
+
+able()
+{
+	eval "$1" >/dev/null 2>&1 && return
+	skip "$2" "the cases below line ${BASH_LINENO[0]}"
+	return 1
 }
 
 given()

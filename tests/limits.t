@@ -26,14 +26,12 @@ small_stack()
 {
 	"$blocks" make src 3M && ulimit -s 40 && exits 0 "$pardd" if=src of=dst "$@" && complete && same src dst
 }
-if [[ $VARIANT = plain ]]; then
+if able '[[ $VARIANT = plain ]]' "sanitizers take more"; then
 	for operand in time=1 profile=p.{csv,json,svg} control=ctl verify=1 oflag=sparing map=map \
 	    "json=j log=l hash=sha256 hashfile=h manifest=m profile=p.svg verbose=9 time=1"; do
 		# shellcheck disable=SC2086
 		it "needs no more than 40 KiB of stack with $operand" small_stack $operand
 	done
-else
-	skip "sanitizers take more" "needs no more than 40 KiB of stack"
 fi
 
 # The first thing that finds no descriptor says so, until there are enough: in one
@@ -155,7 +153,7 @@ can_mount()
 {
 	mkdir "$scratch/probe" && mount -t tmpfs none "$scratch/probe" && umount "$scratch/probe"
 }
-if ((EUID == 0)) && can_mount 2>/dev/null; then
+if able '((EUID == 0)) && can_mount' "cannot mount"; then
 	it "says 78 when the file system is full, and what fitted is in place" eval \
 	    'full_fs thr=1 && holds mnt/dst 0 0 900000'
 	it "says 78 when the file system is full, with 16 workers" full_fs thr=16
@@ -178,8 +176,6 @@ if ((EUID == 0)) && can_mount 2>/dev/null; then
 	it "counts only what used=only copies as needing room" eval 'used_only 32M 0 && complete && e2fsck -fn mnt/dst >/dev/null'
 	it "... and all of that" used_does_not
 	it "refuses a file that is too long for ext2" too_long 17247252480 mke2fs -q -t ext2 -b 1024
-else
-	skip "cannot mount" "says 78 when the file system is full"
 fi
 file_limit()
 {
@@ -250,12 +246,10 @@ anew()
 	    -e inject=openat:error=EAGAIN:when=2 "$pardd" if=src of=dst "${@:2}" && grep -q INJECTED log &&
 	    says "$1: " && holds dst 0 0 64k 9
 }
-if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+if able 'command -v strace && strace -o /dev/null true' "no strace"; then
 	it "says 61, and touches nothing, where a lease is taken anew before map= is read" anew empty map=empty
 	it "... or bmap=" anew dst.bmap bmap=dst.bmap
 	it "... or expect=" anew sums expect=@sums
-else
-	skip "no strace" "says 61 where a lease is taken anew"
 fi
 given_up()
 {
@@ -536,7 +530,7 @@ accessed()
 	    one_line ': Operation not permitted' || return
 	[[ $(stat -c %x src) = 2001* && ! -e dst ]] || fail "$(stat -c %x src)"
 }
-if command -v setpriv >/dev/null && setpriv --bounding-set -dac_override true 2>/dev/null; then
+if able 'command -v setpriv && setpriv --bounding-set -dac_override true' "no setpriv, or not root"; then
 	it "says that it cannot leave the access time alone" accessed if=src
 	it "... of standard input" accessed '<src'
 	it "makes a target that its owner may not write, by the umask" unlucky 0222
@@ -547,8 +541,6 @@ if command -v setpriv >/dev/null && setpriv --bounding-set -dac_override true 2>
 	done
 	it "also says with -d that a target may not be made" foreseen 63 of=shut/x
 	it "has the same objection first, with -d and without" foreseen 101 of=shut/x skip=9
-else
-	skip "no setpriv, or not root" "says with -d what may not be written"
 fi
 
 # ------------------------------------------------------------------- signals
@@ -799,11 +791,9 @@ unread_terminal()
 	kill -0 "$pid" || fail "it did not wait for a reader" || return
 	kill -TERM "$pid" && until_true 8 grep -q signal how && ended signal 15
 }
-if command -v script >/dev/null; then
+if able 'command -v script' "no script"; then
 	it "can be stopped while nobody reads its terminal" unread_terminal 200
 	it "... which is full" unread_terminal 100000
-else
-	skip "no script" "can be stopped while nobody reads its terminal"
 fi
 # hung RULE OPERANDS...: the file system of one of the run's files does not answer
 hung()
@@ -1066,7 +1056,7 @@ relative()
 	)
 	[[ $(<status) = 101 && ! -e /dev/$typo ]]
 }
-if [[ $(stat -f -c %T /dev) = tmpfs && $(stat -c %m /dev) = /dev ]]; then
+if able '[[ $(stat -f -c %T /dev) = tmpfs && $(stat -c %m /dev) = /dev ]]' "/dev is no file system of its own"; then
 	it "creates nothing in /dev" not_in_dev "/dev/$typo"
 	it "creates nothing in /dev by a roundabout name" not_in_dev "/dev/../dev/./$typo"
 	it "creates nothing in /dev with oflag=trunc" not_in_dev "/dev/$typo" oflag=trunc
@@ -1077,8 +1067,6 @@ if [[ $(stat -f -c %T /dev) = tmpfs && $(stat -c %m /dev) = /dev ]]; then
 	    refused . if=src of=link && [[ ! -e /dev/$typo ]]'
 	it "creates nothing in /dev by a relative name" relative
 	((EUID != 0)) || it "creates nothing in a directory of /dev" in_dir
-else
-	skip "/dev is no file system of its own" "creates nothing in /dev"
 fi
 shm()
 {

@@ -36,11 +36,9 @@ both()
 	list --json && jq -r '.node // .sg // .bsg' out | grep -v ^/dev/loop >json
 	same people json
 }
-if command -v jq >/dev/null; then
+if able 'command -v jq' "no jq"; then
 	it "prints JSON lines" json
 	it "has the same disks in both" both
-else
-	skip "no jq" "prints JSON lines"
 fi
 full()
 {
@@ -139,11 +137,9 @@ btrfs()
 }
 given 'command -v mkfs.btrfs && grep -qw btrfs /proc/filesystems' "no btrfs" \
     it "shows where each disk of a btrfs is mounted" btrfs
-if command -v mke2fs >/dev/null; then
+if able 'command -v mke2fs' "no mke2fs"; then
 	it "shows where a disk is mounted" mounted
 	it "shows where a partition is mounted" partition
-else
-	skip "no mke2fs" "shows where a disk is mounted"
 fi
 swap()
 {
@@ -201,12 +197,10 @@ no_sys()
 	exits 52 unshare -m sh -c 'mount -t tmpfs none /sys && exec "$@"' sh "$pardd" -l "$@" &&
 	    one_line '--list: /sys/block: No such file or directory' && [[ ! -s out ]]
 }
-if unshare -m true 2>/dev/null; then
+if able 'unshare -m true' "no mounts of our own"; then
 	it "does not list nothing where there is no sysfs" no_sys
 	it "... nor as JSON" no_sys --json
 	it "shows the file systems that udev has found" volumes
-else
-	skip "no mounts of our own" "shows the file systems that udev has found"
 fi
 narrow()
 {

@@ -170,13 +170,13 @@ read_only()
 	    exits 63 as_nobody "$pardd" if=src of=dst map=sub/map && one_line 'sub/map' && same dst old
 }
 # The program must be where every user may start it.
-if ((EUID == 0)) && command -v setpriv >/dev/null && (
-	cd "$scratch" && chmod 711 . && setpriv --reuid=65534 --regid=65534 --clear-groups "$pardd" -V
-) >/dev/null 2>&1; then
+can_be_another()
+{
+	((EUID == 0)) && cd "$scratch" && chmod 711 . && setpriv --reuid=65534 --regid=65534 --clear-groups "$pardd" -V
+}
+if able '(can_be_another)' "not root, or no setpriv"; then
 	it "stops before the first byte when the map cannot be read" unreadable
 	it "stops before the first byte when its directory cannot be written" read_only
-else
-	skip "not root, or no setpriv" "stops when the map cannot be read"
 fi
 # No room is left, nor a previous map to make some of.
 filled()
@@ -225,10 +225,8 @@ can_mount()
 {
 	((EUID == 0)) && mkdir -p "$scratch/probe" && mount -t tmpfs none "$scratch/probe" && umount "$scratch/probe"
 }
-if can_mount >/dev/null 2>&1; then
+if able can_mount "cannot mount"; then
 	it "stops when the map's file system is full, before the first byte or later" full
 	it "needs room for two maps, not for three" room_for_two
 	it "stops before the first byte on a read-only file system" read_only_fs
-else
-	skip "cannot mount" "stops when the map's file system is full"
 fi

@@ -215,11 +215,9 @@ qemu()
 	until_true 20 listens "${server[0]}" || { cat q.log; return 1; }
 	copy 0 if=src of="$uri" && complete && copy 0 if="$uri" of=new && complete && same src new
 }
-if command -v qemu-nbd >/dev/null; then
+if able 'command -v qemu-nbd' "no qemu-nbd"; then
 	it "writes into a qcow2, and reads it, by qemu-nbd" qemu -f qcow2 -t
 	it "... that has several connections" qemu -f qcow2 -t -e 4
-else
-	skip "no qemu-nbd" "writes into a qcow2, and reads it, by qemu-nbd"
 fi
 
 # --------------------------------------------------------- a command's server
@@ -499,11 +497,8 @@ by_name()
 	undo kill "$(<kit.pid)"
 	whole if=src of="nbd://localhost:$port" verbose=1 thr=4 engine=threads bs=64k && says ' [2-5] connections$'
 }
-if getent hosts localhost >/dev/null; then
-	it "has a connection for each worker by a host's name, too" by_name
-else
-	skip "localhost is no name here" "has a connection for each worker by a host's name, too"
-fi
+given 'getent hosts localhost' "localhost is no name here" \
+    it "has a connection for each worker by a host's name, too" by_name
 misused()
 {
 	usage 'for block devices' if='[ nbdkit -s null 1M ]' of=. iflag=sgio &&
@@ -973,7 +968,7 @@ page()
 	changed && exits 0 "$pardd" -d if="$uri" of=older "$bitmap" base=m &&
 	    grep -q '^Changed 1.2 MB, by bitmap monday: the target has the rest, as m says, and' out && cmp old older
 }
-if command -v qemu-nbd >/dev/null; then
+if able 'command -v qemu-nbd' "no qemu-nbd"; then
 	only plain asan	# one thread asks for the bitmap
 	it "reads only what a bitmap calls dirty" reads_little
 	it "... and verifies the rest, too" increment verify=1
@@ -983,8 +978,6 @@ if command -v qemu-nbd >/dev/null; then
 	it "accepts only the older copy as a target" no_older
 	it "refuses a bitmap that was begun after that copy" later_bitmap
 	it "... or one that is not there, or without base=" no_bitmap
-else
-	skip "no qemu-nbd" "reads only what a bitmap calls dirty"
 fi
 parts()
 {

@@ -666,11 +666,8 @@ dry_denied()
 	[[ $? = 63 ]] || fail "$(<err)" || return
 	exits 101 "$@" skip=99 && exits 101 "$@" skip=99 -d
 }
-if ((EUID == 0)) && setpriv --reuid=65534 --regid=65534 --clear-groups "$pardd" -V >/dev/null 2>&1; then
-	it "is refused for the same reason with --dry-run" dry_denied
-else
-	skip "not root, or no setpriv" "is refused for the same reason with --dry-run"
-fi
+given '((EUID == 0)) && setpriv --reuid=65534 --regid=65534 --clear-groups "$pardd" -V' "not root, or no setpriv" \
+    it "is refused for the same reason with --dry-run" dry_denied
 
 # ----------------------------------------------------------- the exact words
 
@@ -745,11 +742,9 @@ not_drawn()
 {
 	on_terminal status=none && ! grep -v '^Script' shown | grep -q '[^[:space:]]'
 }
-if script -qec true /dev/null >/dev/null 2>&1; then
+if able 'script -qec true /dev/null' "no script(1), or no terminals"; then
 	it "draws progress on a terminal" drawn
 	it "draws no progress on a terminal with status=none" not_drawn
-else
-	skip "no script(1), or no terminals" "draws progress on a terminal"
 fi
 # terminal COMMAND: its status, at a terminal, which shows what is in the file shown
 terminal()

@@ -207,11 +207,9 @@ neighbourly()
 	done
 	return 1
 }
-if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
+if able '[[ $(stat -f -c %T "$scratch") = ext* ]]' "the scratch directory is not on ext4"; then
 	it "leaves alone what others had cached of a file in a layer" neighbourly $((4 << 20))
 	it "... which is large" neighbourly $((48 << 20))
-else
-	skip "the scratch directory is not on ext4" "leaves alone what others had cached of a file in a layer"
 fi
 
 # cannot be read past the page cache, nor be dropped from it
@@ -224,7 +222,7 @@ stays()
 }
 it "verifies no file of a layer by what the page cache has of it" stays
 
-if can_loop; then
+if able can_loop "no loop devices"; then
 	looped()
 	{
 		overlay && loop m/b || return
@@ -264,6 +262,4 @@ if can_loop; then
 		((n > 3 && status == 0))
 	}
 	it "copies all of a file if it cannot be found out whether a loop device has it" idle_unasked
-else
-	skip "no loop devices" "sees a loop device that lies on the file by the other name"
 fi

@@ -93,14 +93,12 @@ large_image()
 }
 it "takes the partitions of a GPT image as fdisk does" image_both_ways gpt 1 2 3
 it "takes those of an MBR image, extended and logical too" image_both_ways dos 1 3 4 5 6 2
-if [[ -n $loops ]]; then
+if able '[[ -n $loops ]]' "no loop devices"; then
 	it "takes the partitions of a GPT disk" disk_both_ways gpt 512 1 2 3
 	it "takes those of an MBR disk" disk_both_ways dos 512 1 3 4 5 6 2
 	it "takes those of a GPT disk of 4096" disk_both_ways gpt 4096 1 2 3
 	it "takes those of an MBR disk of 4096" disk_both_ways dos 4096 1 3 4 5 6 2
 	it "knows the image of a disk of 4096 by its GPT" large_image
-else
-	skip "no loop devices" "takes the partitions of disks"
 fi
 
 far()
@@ -739,7 +737,7 @@ not_blank()
 	    faulty read && ! grep 'begins with zeros' out
 }
 lines=""
-if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
+if able '[[ -n $loops ]] && command -v mke2fs' "no loop devices, or no mke2fs"; then
 	it "says what a run overwrites on a device" lost
 	it "... of which it names four" lost_many
 	it "looks for it by few requests, and leaves no page of it" few_requests
@@ -747,16 +745,12 @@ if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
 	it "notes a disk that goes into a partition" nested
 	it "notes zeros that go over something" blank
 	it "... but not the zeros in place of what cannot be read" not_blank
-else
-	skip "no loop devices, or no mke2fs" "notes what is seldom meant"
 fi
-if command -v mke2fs >/dev/null; then
+if able 'command -v mke2fs' "no mke2fs"; then
 	it "lists the table and the file systems that a clone overwrites" label
 	it "lists only what lies in the range" only_part
 	it "escapes a label" whole_fs
 	it "says it with verbose=1, before it does it" aloud
-else
-	skip "no mke2fs" "lists what is overwritten"
 fi
 it "lists nothing if nothing is there" nothing
 

@@ -257,7 +257,7 @@ all_are()
 		[[ $(ionice -p "${t##*/}") = "$1" ]] || fail "$(ionice -p "${t##*/}")" || return
 	done
 }
-if command -v ionice >/dev/null; then
+if able 'command -v ionice' "no ionice"; then
 	given()
 	{
 		slow ioprio=idle && until_true 10 test "/proc/$!/task/$!" && all_are idle && end_well
@@ -269,8 +269,6 @@ if command -v ionice >/dev/null; then
 		    answers ioprio=idle ok && all_are idle && end_well
 	}
 	it "changes the priority of all threads while it runs" changed_priority
-else
-	skip "no ionice" "sets the priority of all threads"
 fi
 forbidden()
 {
@@ -279,9 +277,7 @@ forbidden()
 	# shellcheck disable=SC2086
 	exits 51 $may "$pardd" $look if=src of=dst ioprio=rt:1 && one_line ioprio= && [[ ! -e dst ]]
 }
-if command -v setpriv >/dev/null && setpriv --bounding-set -sys_nice,-sys_admin true 2>/dev/null; then
+if able 'command -v setpriv && setpriv --bounding-set -sys_nice,-sys_admin true' "no setpriv, or not root"; then
 	it "does not begin with a priority that it may not have" forbidden ''
 	it "says so with -d, too" forbidden -d
-else
-	skip "no setpriv, or not root" "does not begin with a priority that it may not have"
 fi

@@ -116,11 +116,9 @@ handed_over_midway()
 		    mv theirs dst && mv theirs.map map && honest || fail "back, round $n" || return
 	done
 }
-if [[ -n $peer ]]; then
+if able '[[ -n $peer ]]' "no ddrescue"; then
 	it "goes on where ddrescue stopped, and ddrescue where it did" handed_over
 	it "... stopped at any moment" handed_over_midway
-else
-	skip "no ddrescue" "goes on where ddrescue stopped"
 fi
 
 interval()

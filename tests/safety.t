@@ -244,11 +244,8 @@ no_tables()
 	    [ ! -e /proc/partitions ] && "$0" if=src of=disk.img' "$pardd" &&
 	    one_line 'loop.*force=looped' && as_it_was
 }
-if unshare -m sh -c 'mount -t proc -o subset=pid none /proc && [ ! -e /proc/partitions ]' 2>/dev/null; then
-	it "refuses it where /proc has no tables" no_tables
-else
-	skip "no /proc of processes only" "refuses it where /proc has no tables"
-fi
+given 'unshare -m sh -c "mount -t proc -o subset=pid none /proc && [ ! -e /proc/partitions ]"' \
+    "no /proc of processes only" it "refuses it where /proc has no tables" no_tables
 backing_cut()
 {
 	disk && snapshot && refused 'loop.*force=looped' if=src of=disk.img count=0 oflag=trunc &&
@@ -292,12 +289,10 @@ mounted_file()
 	    holds "$1" 0 0 4k 1
 }
 mkdir "$scratch/erofs"
-if "$erofs" "$scratch/image" "$scratch/erofs" 2>/dev/null; then
+if able '"$erofs" "$scratch/image" "$scratch/erofs"' "no mounts of files"; then
 	umount "$scratch/erofs"
 	it "refuses a file that is mounted without a loop device" mounted_file image
 	it "... by a name with blanks in it" mounted_file 'a b'
-else
-	skip "no mounts of files" "refuses a file that is mounted without a loop device"
 fi
 
 by_kernel()
@@ -558,9 +553,7 @@ plain_dev()
 	done
 	[[ $(find dev -type f) = "" && ! -e copy ]]
 }
-if [[ $(stat -c %d "$scratch") = "$(stat -c %d /)" ]]; then
+if able '[[ $(stat -c %d "$scratch") = "$(stat -c %d /)" ]]' "another file system"; then
 	apart "creates nothing in a /dev that is an ordinary folder" plain_dev ""
 	[[ $VARIANT != plain ]] || apart "... without /proc, too" plain_dev /proc
-else
-	skip "another file system" "creates nothing in a /dev that is an ordinary folder"
 fi

@@ -25,12 +25,12 @@ packed()
 {
 	readelf -SW "$pardd" | grep -F .relr.dyn >/dev/null || fail "they are not"
 }
-libc=$(ldd "$pardd" | sed -n 's/.*libc\.so[^ ]* => \([^ ]*\).*/\1/p')
-if ld --help | grep pack-relative-relocs >/dev/null && readelf -V "$libc" | grep GLIBC_ABI_DT_RELR >/dev/null; then
-	it "has its relocations packed" packed
-else
-	skip "ld or the C library cannot" "has its relocations packed"
-fi
+can_pack()
+{
+	ld --help | grep pack-relative-relocs &&
+	    readelf -V "$(ldd "$pardd" | sed -n 's/.*libc\.so[^ ]* => \([^ ]*\).*/\1/p')" | grep GLIBC_ABI_DT_RELR
+}
+given can_pack "ld or the C library cannot" it "has its relocations packed" packed
 
 # A loop device in use is asked what it lies on, here as below.  3,000 are the
 # thread that closes the ends, as a file system may not answer.  The instructions
@@ -114,25 +114,16 @@ threads()
 	    -e trace=clone,clone3 "$pardd" if=src of=dst "${@:2}" && cmp src dst || return
 	[[ $(grep -c '^[0-9]* *clone' log) = "$1" ]] || fail "not $1: $(cat log)"
 }
-if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+if able 'command -v strace && strace -o /dev/null true' "no strace"; then
 	it "reads the first byte after a hundred calls" calls
 	it "does not look for devices to copy a file onto a file" no_scan
-	if can_loop; then
+	if able can_loop "no loop devices"; then
 		it "asks all disks at once for what is read before a copy, and once" at_once
 		it "does not ask the source of a rescue" not_before
 		it "asks for the ends of all partitions at once" partitions
-	else
-		skip "no loop devices" "asks all disks at once for what is read before a copy, and once"
-		skip "no loop devices" "does not ask the source of a rescue"
-		skip "no loop devices" "asks for the ends of all partitions at once"
 	fi
-	if has_shm; then
+	if able has_shm "no tmpfs"; then
 		it "starts no thread to copy 1 MiB in memory" threads 0
 		it "starts one to wait for rate=" threads 1 rate=100M
-	else
-		skip "no tmpfs" "starts no thread to copy 1 MiB in memory"
 	fi
-else
-	skip "no strace" "reads the first byte after a hundred calls"
-	skip "no strace" "does not look for devices to copy a file onto a file"
 fi

@@ -351,11 +351,9 @@ named_socket()
 	until_true 20 test -S there && exits 15 "$pardd" if=there of=dst && one_line 'a socket' &&
 	    exits 15 "$pardd" if=/dev/null of=there && one_line 'a socket' && [[ ! -e dst ]]
 }
-if command -v socat >/dev/null; then
+if able 'command -v socat' "no socat"; then
 	it "copies from a socket" from_socket
 	it "copies into a socket" into_socket
 	it "... of messages, too" to_messages
 	it "refuses one by name" named_socket
-else
-	skip "no socat" "sockets"
 fi

@@ -426,15 +426,13 @@ serials()
 	    verdicts "$a=$fine" "$b=$fine"
 }
 hold=$tools/hold
-if can_loop; then
+if able can_loop "no loop devices"; then
 	plainly "asks each for its serial number" serials
 	plainly "refuses all if one is too small" too_small
 	plainly "refuses all if one is read-only" read_only
 	plainly "refuses all if one is in use" in_use
 	plainly "refuses a loop device and the file that it lies on" on_top
 	plainly "refuses two loop devices on one file" both_paths
-else
-	skip "no loop devices" "refuses all if one disk is not fit"
 fi
 
 # --- what kinds there are

@@ -78,13 +78,11 @@ no_wait()
 	    lands "0-16383 right" || return
 	! grep -E 'SG_IO.*cmdp="\\x(08|0a|2[8a]|8[8a]|a[8a])' calls
 }
-if type -P strace >/dev/null; then
+if able 'type -P strace' "no strace"; then
 	it "opens a source for writing only with it" only_asked
 	it "waits for no command" no_wait if="$SG1" of="$SG2" engine=async
 	long "waits for none of a transfer that takes several" \
 	    no_wait if="$SG1" of="$SG2" engine=async cdbsz=6 bpt=1000
-else
-	skip "no strace" "waits for no command"
 fi
 
 # ------------------------------------------------------------ how many
@@ -235,13 +233,11 @@ recovered()
 }
 it "counts recovered errors" recovered
 
-if type -P sg_reset >/dev/null; then
+if able 'type -P sg_reset' "no sg_reset"; then
 	long "survives a reset of the source" \
 	    attention "$SG1" 2 if="$SG1" of="$SG2" qd=1
 	it "stops at a reset of the target" \
 	    forgotten "$SG2" 32 if="$SG1" of="$SG2" qd=16
-else
-	skip "no sg_reset" "survives resets in mid copy"
 fi
 
 it "drains, reports and dies of SIGINT" \

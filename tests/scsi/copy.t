@@ -347,12 +347,10 @@ opened_readonly()
 	grep -q "\"$1\"" calls || fail "no open of $1" || return
 	! grep -E "\"($1|/proc/self/fd/.*)\", .*(O_RDWR|O_WRONLY)" calls
 }
-if type -P strace >/dev/null; then
+if able 'type -P strace' "no strace"; then
 	it "opens an sg source read-only" opened_readonly "$SG1"
 	long "opens a bsg source read-only" opened_readonly "$BSG1"
 	long "opens an sd source read-only" opened_readonly "$SD1"
-else
-	skip "no strace" "opens a SCSI source read-only"
 fi
 
 nothing_made()

@@ -193,7 +193,7 @@ attention_before()
 	forget
 	all_right if="$1" of="$2" && went_wrong CHECK_CONDITION
 }
-if type -P sg_reset >/dev/null; then
+if able 'type -P sg_reset' "no sg_reset"; then
 	for n in ${LONG:+1 4} 16; do
 		it "survives a reset of the source, thr=$n" \
 		    attention "$SG1" "$n" if="$SG1" of="$SG2" thr="$n"
@@ -210,8 +210,6 @@ if type -P sg_reset >/dev/null; then
 	    attention_before "$SG1" "$SG2"
 	long "survives resets just before it starts, bsg" \
 	    attention_before "$BSG1" "$BSG2"
-else
-	skip "no sg_reset" "survives resets in mid copy"
 fi
 
 # A target that may not be written, and a disk that is not spinning.
@@ -260,12 +258,10 @@ stopped_disk()
 	[[ $status = 2 ]] || fail "status $status, not 2: $(cat err)" || return
 	lands "0-16383 untouched" && grep -qi 'not ready' err
 }
-if type -P sg_raw >/dev/null; then
+if able 'type -P sg_raw' "no sg_raw"; then
 	it "stops at a source that is not ready" stopped_disk "$SG1" 0
 	long "stops at a source that is not ready, coe=1" stopped_disk "$SG1" 1
 	it "stops at a target that is not ready" stopped_disk "$SG2" 0
-else
-	skip "no sg_raw" "stops at a disk that is not ready"
 fi
 
 it "has left the source as it was" unharmed

@@ -232,7 +232,7 @@ volume_other()
 	    refused 'force=overlap writes anyway\)$' if=/dev/mapper/b of=/dev/mapper/a &&
 	    refused 'force=overlap writes anyway\)$' if=/dev/mapper/b of="$SD1" force=held
 }
-if type -P dmsetup >/dev/null; then
+if able 'type -P dmsetup' "no dmsetup"; then
 	it "copies from volume to volume on one disk, where they are apart" volumes
 	it "copies a file on one volume onto another" volume_file
 	it "refuses a volume on bytes that a loop device shows" volume_looped
@@ -243,8 +243,6 @@ if type -P dmsetup >/dev/null; then
 	it "... and if the other one is" stripes_in_use
 	it "... or if nobody knows where that lies" volume_unknown
 	it "tells two mapped devices from what they lie on" volume_other
-else
-	skip "no dmsetup" "volumes"
 fi
 
 # ------------------------------------------------------------------------- md
@@ -266,8 +264,5 @@ mirror()
 	exits 0 "$pardd" if=src of=/dev/md7 && complete && same src <(head -c 1M /dev/md7) &&
 	    mounted /dev/md7 && refused "md7 is mounted on $PWD/m" if=src of=/dev/md7
 }
-if type -P mdadm >/dev/null && modprobe -aq md_mod raid1; then
-	it "refuses what a mirror lies on, and copies onto the mirror" mirror
-else
-	skip "no mdadm" "mirrors"
-fi
+given 'type -P mdadm && modprobe -aq md_mod raid1' "no mdadm" \
+    it "refuses what a mirror lies on, and copies onto the mirror" mirror

@@ -164,13 +164,11 @@ a_partition()
 	says 'it is back as /dev/sd.1,' && dd if="$SD2" of=got bs=1M count=4 iflag=direct \
 	    status=none && same got want
 }
-if type -P sfdisk >/dev/null; then
+if able 'type -P sfdisk' "no sfdisk"; then
 	it "waits for a partition of it" a_partition
 	back 2
 	sfdisk -q --delete "$SD1" >/dev/null 2>&1
 	prepare_source "$SD1"
-else
-	skip "no sfdisk" "waits for a partition of it"
 fi
 in_vain()
 {

@@ -42,10 +42,8 @@ map()
 	until_true 5 test -b "$dm"
 }
 uses=(mounted swap looped)
-if type -P dmsetup >/dev/null; then
+if able 'type -P dmsetup' "no dmsetup"; then
 	uses+=(held)
-else
-	skip "no dmsetup" "device mapper"
 fi
 
 # turned_away OPERANDS...: and no command that writes is sent
@@ -235,11 +233,9 @@ member_unseen()
 }
 it "flushes a disk that is said to have no cache" write_through "$SD2"
 it "... by a partition of it" write_through "${SD2}2"
-if type -P dmsetup >/dev/null; then
+if able 'type -P dmsetup' "no dmsetup"; then
 	it "... by a device that is mapped onto it" write_through mapped
 	it "... and does not say so when it cannot be asked" member_unseen
-else
-	skip "no dmsetup" "... by a device that is mapped onto it"
 fi
 
 # ------------------------------------------------------- held to the end
@@ -333,12 +329,10 @@ map_mounted()
 	map "$SD2" && name=mounted by="is mounted on $PWD/m;" && mounted "$dm" &&
 	    turned_away of="$dm" && { name=held by='is held by dm-[0-9]+;'; turned_away of="$SG2"; }
 }
-if type -P dmsetup >/dev/null; then
+if able 'type -P dmsetup' "no dmsetup"; then
 	it "sees a mapped device and its disk overlap" map_overlap
 	it "copies a mapped partition onto the next one" map_part
 	it "refuses a mounted mapped device, and the disk under it" map_mounted
-else
-	skip "no dmsetup" "mapped devices and overlap"
 fi
 
 # --------------------------------------------------------- which disk it is

@@ -246,10 +246,8 @@ conventional()
 	    refused 'holds data' if=img of="$1" && exits 0 "$pardd" if=img of="$1" oflag=reset && complete &&
 	    is_on img "$1" && refused 'within a logical block of 4096' if=img of="$1" bs=512 seek=8193 count=8
 }
-if make_zoned; then
+if able make_zoned "no null_blk with zones"; then
 	it "writes conventional zones like any disk" conventional "$zoned"
-else
-	skip "no null_blk with zones" "writes conventional zones like any disk"
 fi
 smr()
 {
@@ -258,8 +256,5 @@ smr()
 	    refused 'zoned disk' if=img of="$BSG1" -d && refused 'zoned disk' if=img of="$SD1" oflag=sgio &&
 	    exits 0 "$pardd" if="$SG1" of=dst bs=1M count=14 && complete && cmp dst img
 }
-if sdebug zbc=host-managed zone_size_mb=4 dev_size_mb=32 zone_nr_conv=1; then
-	it "writes a SCSI disk by its block node, and reads it by any node" smr
-else
-	skip "no scsi_debug with zones" "writes a zoned SCSI disk"
-fi
+given 'sdebug zbc=host-managed zone_size_mb=4 dev_size_mb=32 zone_nr_conv=1' "no scsi_debug with zones" \
+    it "writes a SCSI disk by its block node, and reads it by any node" smr
