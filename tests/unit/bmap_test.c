@@ -31,7 +31,6 @@ ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t
 __read_chk(int fd, void *buf, size_t n, size_t room)
 {
-	(void)room;
 	return read(fd, buf, n);
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

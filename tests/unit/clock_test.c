@@ -11,7 +11,6 @@ static uint64_t now;
 int
 clock_gettime(clockid_t id, struct timespec *t)
 {
-	(void)id;
 	*t = clock_spec(now);
 	return 0;
 }

@@ -37,14 +37,12 @@ struct context {
 static int
 fake_init(uint64_t options, const OPENSSL_INIT_SETTINGS *settings)
 {
-	(void)options, (void)settings;
 	return !fails("init");
 }
 
 static EVP_MD *
 fake_fetch(OSSL_LIB_CTX *c, const char *name, const char *properties)
 {
-	(void)c, (void)name, (void)properties;
 	if (fails("fetch"))
 		return NULL;
 	lib.digests++;
@@ -79,7 +77,6 @@ fake_end(EVP_MD_CTX *c)
 static int
 fake_begin(EVP_MD_CTX *c, const EVP_MD *md, const OSSL_PARAM *params)
 {
-	(void)md, (void)params;
 	*(unsigned char *)c = 0;
 	return !fails("begin");
 }
@@ -89,7 +86,6 @@ fake_update(EVP_MD_CTX *c, const void *buf, size_t len)
 {
 	unsigned char *n = (unsigned char *)c;
 
-	(void)buf;
 	*n = *n + len > 255 ? 255 : (unsigned char)(*n + len);
 	sem_post(&lib.updated);
 	return !fails("update");
@@ -98,7 +94,6 @@ fake_update(EVP_MD_CTX *c, const void *buf, size_t len)
 static int
 fake_final(EVP_MD_CTX *c, unsigned char *to, unsigned *size)
 {
-	(void)size;
 	memset(to, *(unsigned char *)c, EVP_MAX_MD_SIZE);
 	return !fails("final");
 }
@@ -112,7 +107,6 @@ library_load(const struct library *l, void *table, const char *what,
 		.begin = fake_begin, .update = fake_update,
 		.final = fake_final };
 
-	(void)l;
 	if (fails("load"))
 		return fault_set(f, STATUS_REFUSED, "%s: not there", what);
 	memcpy(table, &all, sizeof(all));

@@ -335,7 +335,6 @@ static int block;
 static int
 answer(int fd, unsigned long request, void *arg)
 {
-	(void)fd;
 	if (request == BLKSSZGET)
 		*(int *)arg = block;
 	else if (request == BLKGETSIZE64)

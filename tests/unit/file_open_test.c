@@ -67,7 +67,6 @@ command(struct sg_io_hdr *h)
 static int
 answer(int fd, unsigned long request, void *arg)
 {
-	(void)fd;
 	switch (request) {
 	case BLKSSZGET:
 		*(int *)arg = disk.block;

@@ -36,7 +36,6 @@ image_get(void *arg, uint64_t off, void *to, size_t len)
 	size_t i, n;
 	uint64_t at;
 
-	(void)arg;
 	image.n++;
 	if (image.n == image.fails || (image.on && image.n > image.fails))
 		return EIO;

@@ -152,7 +152,6 @@ print_map(int argc, char **argv)
 static int
 nothing(void *arg, uint64_t off, void *buf, size_t len)
 {
-	(void)arg, (void)off;
 	memset(buf, 0, len);
 	return 0;
 }

@@ -73,7 +73,6 @@ poll(struct pollfd *p, nfds_t n, int ms)
 int
 getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
-	(void)fd, (void)level, (void)name, (void)len;
 	memcpy(value, &target.so_error, sizeof(target.so_error));
 	return 0;
 }
@@ -81,7 +80,6 @@ getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 ssize_t
 recv(int fd, void *to, size_t room, int flags)
 {
-	(void)fd, (void)to, (void)room, (void)flags;
 	errno = EAGAIN;
 	return target.closed ? 0 : -1;
 }
@@ -89,7 +87,6 @@ recv(int fd, void *to, size_t room, int flags)
 ssize_t
 getrandom(void *to, size_t len, unsigned flags)
 {
-	(void)flags;
 	memset(to, 1, len);
 	return target.no_random ? -1 : (ssize_t)len;
 }
@@ -99,7 +96,6 @@ getrandom(void *to, size_t len, unsigned flags)
 static struct iscsi_context *
 create_context(const char *initiator)
 {
-	(void)initiator;
 	if (fails("context"))
 		return NULL;
 	target.contexts++;
@@ -110,7 +106,6 @@ create_context(const char *initiator)
 static int
 destroy_context(struct iscsi_context *c)
 {
-	(void)c;
 	target.contexts--;
 	target.step = NULL;
 	return 0;
@@ -119,28 +114,24 @@ destroy_context(struct iscsi_context *c)
 static int
 set_name(struct iscsi_context *c, const char *name)
 {
-	(void)c, (void)name;
 	return 0;
 }
 
 static int
 set_type(struct iscsi_context *c, enum iscsi_session_type type)
 {
-	(void)c, (void)type;
 	return 0;
 }
 
 static int
 set_digest(struct iscsi_context *c, enum iscsi_header_digest digest)
 {
-	(void)c, (void)digest;
 	return 0;
 }
 
 static int
 set_isid(struct iscsi_context *c, uint32_t some, uint32_t qualifier)
 {
-	(void)c, (void)some, (void)qualifier;
 	target.isid++;
 	return 0;
 }
@@ -148,7 +139,6 @@ set_isid(struct iscsi_context *c, uint32_t some, uint32_t qualifier)
 static int
 set_user(struct iscsi_context *c, const char *user, const char *password)
 {
-	(void)c, (void)password;
 	target.user = user;
 	return 0;
 }
@@ -156,7 +146,6 @@ set_user(struct iscsi_context *c, const char *user, const char *password)
 static int
 set_target_user(struct iscsi_context *c, const char *user, const char *password)
 {
-	(void)c, (void)password;
 	target.target_user = user;
 	return 0;
 }
@@ -164,7 +153,6 @@ set_target_user(struct iscsi_context *c, const char *user, const char *password)
 static void
 set_number(struct iscsi_context *c, int n)
 {
-	(void)c, (void)n;
 }
 
 static int
@@ -181,7 +169,6 @@ static int
 connect_async(struct iscsi_context *c, const char *portal, iscsi_command_cb cb,
     void *arg)
 {
-	(void)c;
 	strncpy(target.portal, portal, sizeof(target.portal) - 1);
 	return begins("connect", cb, arg);
 }
@@ -189,42 +176,36 @@ connect_async(struct iscsi_context *c, const char *portal, iscsi_command_cb cb,
 static int
 login_async(struct iscsi_context *c, iscsi_command_cb cb, void *arg)
 {
-	(void)c;
 	return begins("login", cb, arg);
 }
 
 static int
 logout_async(struct iscsi_context *c, iscsi_command_cb cb, void *arg)
 {
-	(void)c;
 	return begins("logout", cb, arg);
 }
 
 static const char *
 get_error(struct iscsi_context *c)
 {
-	(void)c;
 	return world.words;
 }
 
 static const char *
 get_address(struct iscsi_context *c)
 {
-	(void)c;
 	return target.elsewhere != NULL ? target.elsewhere : "";
 }
 
 static int
 get_fd(struct iscsi_context *c)
 {
-	(void)c;
 	return -1;
 }
 
 static int
 which_events(struct iscsi_context *c)
 {
-	(void)c;
 	return POLLIN;
 }
 
@@ -278,7 +259,6 @@ static int
 command_async(struct iscsi_context *c, int lun, struct scsi_task *task,
     iscsi_command_cb cb, struct iscsi_data *data, void *arg)
 {
-	(void)c, (void)lun, (void)data;
 	if (fails("command"))
 		return -1;
 	assert_true(target.calls < CALLS);
@@ -291,7 +271,6 @@ command_async(struct iscsi_context *c, int lun, struct scsi_task *task,
 static void
 cancel_all(struct iscsi_context *c)
 {
-	(void)c;
 	while (target.calls > 0)
 		answer(0, SCSI_STATUS_CANCELLED);
 }
@@ -301,7 +280,6 @@ cancel_task(struct iscsi_context *c, struct scsi_task *task)
 {
 	unsigned i;
 
-	(void)c;
 	for (i = 0; i < target.calls; i++)
 		if (target.task[i] == task && !target.keeps) {
 			answer(i, SCSI_STATUS_CANCELLED);
@@ -313,7 +291,6 @@ cancel_task(struct iscsi_context *c, struct scsi_task *task)
 static struct scsi_task *
 create_task(int size, unsigned char *cdb, int direction, int len)
 {
-	(void)size, (void)cdb, (void)direction, (void)len;
 	if (fails("task"))
 		return NULL;
 	target.tasks++;
@@ -331,7 +308,6 @@ free_task(struct scsi_task *task)
 static int
 add_data(struct scsi_task *task, int len, unsigned char *data)
 {
-	(void)task;
 	assert_int_equal(len, BLOCK);
 	assert_ptr_equal(data, buf);
 	return fails("data") ? -1 : 0;

@@ -51,7 +51,6 @@ int
 library_load(const struct library *l, void *table, const char *what,
     struct fault *why)
 {
-	(void)l, (void)table, (void)what, (void)why;
 	return 0;
 }
 
@@ -59,7 +58,6 @@ int
 iscsi_link_open(struct iscsi_link *link, const struct libiscsi *lib,
     const struct iscsi_address *to, struct fault *why)
 {
-	(void)lib, (void)to, (void)why;
 	link->fd = link->bell = -1;
 	return 0;
 }
@@ -67,14 +65,12 @@ iscsi_link_open(struct iscsi_link *link, const struct libiscsi *lib,
 int
 iscsi_link_start(struct iscsi_link *link)
 {
-	(void)link;
 	return 0;
 }
 
 void
 iscsi_link_close(struct iscsi_link *link)
 {
-	(void)link;
 }
 
 static void
@@ -114,7 +110,6 @@ answer(struct iscsi_call *call)
 int
 iscsi_link_do(struct iscsi_link *link, struct iscsi_call *call)
 {
-	(void)link;
 	while (target.keeps)
 		pause();
 	answer(call);
@@ -124,7 +119,6 @@ iscsi_link_do(struct iscsi_link *link, struct iscsi_call *call)
 bool
 iscsi_link_send(struct iscsi_link *link, struct iscsi_call *call)
 {
-	(void)link;
 	assert_null(target.sent);
 	if (!target.refuses)
 		target.sent = call;
@@ -136,7 +130,6 @@ iscsi_link_service(struct iscsi_link *link)
 {
 	struct iscsi_call *call = target.sent;
 
-	(void)link;
 	target.sent = NULL;
 	answer(call);
 	lane_over(call->flight.lane, call->flight.io);
@@ -145,7 +138,6 @@ iscsi_link_service(struct iscsi_link *link)
 bool
 iscsi_link_lost(struct iscsi_link *link, char *why, size_t room)
 {
-	(void)link;
 	strlcpy(why, target.why, room);
 	return target.lost;
 }

@@ -412,7 +412,6 @@ getrandom(void *buf, size_t n, unsigned flags)
 int
 nanosleep(const struct timespec *t, struct timespec *left)
 {
-	(void)t, (void)left;
 	return 0;
 }
 
@@ -458,7 +457,6 @@ sysfs_has(const char *name, const char *text)
 static inline int
 forget(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	(void)st, (void)type, (void)at;
 	return remove(path);
 }
 

@@ -50,7 +50,6 @@ fails(const char *name)
 int
 clock_gettime(clockid_t clock, struct timespec *t)
 {
-	(void)clock;
 	*t = (struct timespec){ world.now / SECOND,
 		world.now % SECOND * 1000000 };
 	return 0;

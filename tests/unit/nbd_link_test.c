@@ -65,7 +65,6 @@ poll(struct pollfd *p, nfds_t n, int ms)
 int
 setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
-	(void)fd, (void)len;
 	if (level == SOL_SOCKET && name == SO_SNDBUFFORCE && server.poor) {
 		errno = EPERM;
 		return -1;
@@ -111,28 +110,24 @@ number(void)
 static int
 initialize(struct nbd_handle *h, bool on)
 {
-	(void)h, (void)on;
 	return fails("initialize") ? -1 : 0;
 }
 
 static int
 local(struct nbd_handle *h, bool on)
 {
-	(void)h, (void)on;
 	return fails("local") ? -1 : 0;
 }
 
 static int
 context(struct nbd_handle *h, const char *name)
 {
-	(void)h;
 	return fails(name) ? -1 : 0;
 }
 
 static int
 connect_uri(struct nbd_handle *h, const char *uri)
 {
-	(void)uri;
 	h->sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	return fails("uri") ? -1 : 0;
 }
@@ -147,35 +142,30 @@ connect_socket(struct nbd_handle *h, int sock)
 static int
 connecting(struct nbd_handle *h)
 {
-	(void)h;
 	return server.steps > 1;
 }
 
 static int
 negotiating(struct nbd_handle *h)
 {
-	(void)h;
 	return server.steps == 1;
 }
 
 static int
 ready(struct nbd_handle *h)
 {
-	(void)h;
 	return server.steps == 0 && !server.refuses && !server.dead;
 }
 
 static int
 dead(struct nbd_handle *h)
 {
-	(void)h;
 	return server.dead;
 }
 
 static int
 closed(struct nbd_handle *h)
 {
-	(void)h;
 	return server.closed;
 }
 
@@ -188,7 +178,6 @@ sock_of(struct nbd_handle *h)
 static unsigned
 direction(struct nbd_handle *h)
 {
-	(void)h;
 	return server.dead ? 0 : server.steps > 1 ?
 	    LIBNBD_AIO_DIRECTION_WRITE : LIBNBD_AIO_DIRECTION_READ;
 }
@@ -201,7 +190,6 @@ notify_read(struct nbd_handle *h)
 	struct piece *p;
 	int err = 0;
 
-	(void)h;
 	if (server.steps > 0) {
 		server.steps--;
 		return fails("read") ? -1 : 0;
@@ -220,7 +208,6 @@ notify_read(struct nbd_handle *h)
 static int
 notify_write(struct nbd_handle *h)
 {
-	(void)h;
 	if (server.steps > 0)
 		server.steps--;
 	return fails("write") ? -1 : 0;
@@ -229,7 +216,6 @@ notify_write(struct nbd_handle *h)
 static int
 secret(struct nbd_handle *h)
 {
-	(void)h;
 	return !server.plain;
 }
 
@@ -246,7 +232,6 @@ static int64_t
 pread_structured(struct nbd_handle *h, void *to, size_t len, uint64_t off,
     nbd_chunk_callback chunk, nbd_completion_callback done, uint32_t flags)
 {
-	(void)h, (void)to, (void)len, (void)off, (void)flags;
 	server.chunk = chunk;
 	return begun(done);
 }
@@ -254,7 +239,6 @@ pread_structured(struct nbd_handle *h, void *to, size_t len, uint64_t off,
 static int64_t
 flush(struct nbd_handle *h, nbd_completion_callback done, uint32_t flags)
 {
-	(void)h, (void)flags;
 	server.chunk.callback = NULL;
 	return begun(done);
 }
@@ -267,7 +251,6 @@ block_status(struct nbd_handle *h, uint64_t len, uint64_t off,
 	uint32_t more[] = { 1024, 1, 1024, 2 };
 	int err = 0;
 
-	(void)h, (void)len, (void)flags;
 	server.chunk.callback = NULL;
 	extent.callback(extent.user_data, "other", off, other, 2, &err);
 	extent.callback(extent.user_data, "base", off, some, 5, &err);
@@ -278,7 +261,6 @@ block_status(struct nbd_handle *h, uint64_t len, uint64_t off,
 static int
 disconnect(struct nbd_handle *h, uint32_t flags)
 {
-	(void)h, (void)flags;
 	server.disconnected++;
 	return 0;
 }

@@ -70,7 +70,6 @@ first(void)
 static int64_t
 get_size(struct nbd_handle *h)
 {
-	(void)h;
 	return first() || server.size_then == 0 ? server.size :
 	    server.size_then;
 }
@@ -78,7 +77,6 @@ get_size(struct nbd_handle *h)
 static int64_t
 get_block_size(struct nbd_handle *h, int which)
 {
-	(void)h;
 	return which == LIBNBD_SIZE_MINIMUM ? server.least :
 	    which == LIBNBD_SIZE_MAXIMUM ? server.most : server.good;
 }
@@ -86,7 +84,6 @@ get_block_size(struct nbd_handle *h, int which)
 static int
 is_read_only(struct nbd_handle *h)
 {
-	(void)h;
 	return first() ? server.read_only : server.read_only_then;
 }
 
@@ -94,7 +91,6 @@ is_read_only(struct nbd_handle *h)
 static int								\
 name(struct nbd_handle *h)						\
 {									\
-	(void)h;							\
 	return server.what;						\
 }
 
@@ -109,7 +105,6 @@ TELLS(aio_get_fd, sock)
 static int
 can_meta_context(struct nbd_handle *h, const char *name)
 {
-	(void)h;
 	return strcmp(name, LIBNBD_CONTEXT_BASE_ALLOCATION) == 0 ?
 	    server.tells : server.bitmap;
 }
@@ -117,7 +112,6 @@ can_meta_context(struct nbd_handle *h, const char *name)
 static char *
 get_export_name(struct nbd_handle *h)
 {
-	(void)h;
 	return strdup("export");
 }
 
@@ -127,7 +121,6 @@ library_load(const struct library *l, void *table, const char *what,
 {
 	struct libnbd *lib = table;
 
-	(void)l, (void)what, (void)why;
 	*lib = (struct libnbd){ .get_size = get_size,
 		.get_block_size = get_block_size,
 		.is_read_only = is_read_only, .can_flush = can_flush,
@@ -147,7 +140,6 @@ int
 nbd_link_open(struct nbd_link *link, const struct libnbd *lib,
     const struct nbd_address *to, struct fault *why)
 {
-	(void)lib;
 	if (server.full)
 		return fault_set(why, STATUS_REFUSED, "no");
 	*link = (struct nbd_link){ .handle = &server.handle, .kick = -1 };
@@ -163,7 +155,6 @@ nbd_link_open(struct nbd_link *link, const struct libnbd *lib,
 void
 nbd_link_close(struct nbd_link *link)
 {
-	(void)link;
 	server.links--;
 }
 
@@ -192,14 +183,12 @@ carry_out(struct nbd_call *c)
 int
 nbd_link_do(struct nbd_link *link, struct nbd_call *c)
 {
-	(void)link;
 	return carry_out(c);
 }
 
 bool
 nbd_link_send(struct nbd_link *link, struct nbd_call *c)
 {
-	(void)link;
 	if (server.err == ENOTCONN)
 		return false;
 	server.sent = c;
@@ -209,7 +198,6 @@ nbd_link_send(struct nbd_link *link, struct nbd_call *c)
 int
 nbd_link_pollfd(struct nbd_link *link, short *events)
 {
-	(void)link;
 	*events = POLLIN;
 	return server.sock;
 }
@@ -219,7 +207,6 @@ nbd_link_service(struct nbd_link *link)
 {
 	struct nbd_call *c = server.sent;
 
-	(void)link;
 	server.sent = NULL;
 	if (c == NULL)
 		return;
@@ -232,7 +219,6 @@ nbd_link_flush(struct nbd_link *link)
 {
 	int err = server.err;
 
-	(void)link;
 	server.err = 0;
 	server.commands++;
 	return err;
@@ -244,7 +230,6 @@ nbd_link_extents(struct nbd_link *link, uint64_t off, uint64_t len,
 {
 	int err = server.err;
 
-	(void)link, (void)len;
 	assert_true(x->room >= EXTENTS);
 	server.commands++;
 	server.err = 0;
@@ -264,14 +249,12 @@ nbd_link_lost(int err)
 bool
 nbd_link_late(struct nbd_link *link)
 {
-	(void)link;
 	return server.late;
 }
 
 pid_t
 opened_peer(int sock)
 {
-	(void)sock;
 	return server.pid;
 }
 

@@ -19,14 +19,12 @@ static bool terminal;
 int
 isatty(int fd)
 {
-	(void)fd;
 	return terminal;
 }
 
 static void
 tell_disk(const struct endpoint *ep, struct disk *d)
 {
-	(void)ep;
 	*d = disk;
 }
 

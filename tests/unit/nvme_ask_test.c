@@ -30,7 +30,6 @@ answered(int fd, unsigned long request, void *arg)
 	struct nvme_admin_cmd *c = arg;
 	int result = disk.id;
 
-	(void)fd;
 	if (request == NVME_IOCTL_ADMIN_CMD) {
 		disk.last = *c;
 		assert_int_equal(c->data_len, sizeof(disk.space));

@@ -118,7 +118,6 @@ answered(int fd, unsigned long request, void *arg)
 	int result = request == NVME_IOCTL_ADMIN_CMD ? admin(arg) :
 	    request == NVME_IOCTL_IO64_CMD ? carry_out(arg) : -ENOTTY;
 
-	(void)fd;
 	if (result >= 0)
 		return result;
 	errno = -result;
@@ -130,8 +129,6 @@ IOCTLS(answered)
 int
 nanosleep(const struct timespec *t, struct timespec *left)
 {
-	(void)t;
-	(void)left;
 	disk.pauses++;
 	return 0;
 }
@@ -139,9 +136,6 @@ nanosleep(const struct timespec *t, struct timespec *left)
 int
 poll(struct pollfd *p, nfds_t n, int ms)
 {
-	(void)p;
-	(void)n;
-	(void)ms;
 	disk.pauses++;
 	return 0;
 }
@@ -150,7 +144,6 @@ poll(struct pollfd *p, nfds_t n, int ms)
 int
 fstat(int fd, struct stat *st)
 {
-	(void)fd;
 	*st = (struct stat){ .st_mode = S_IFCHR,
 		.st_rdev = disk.gone ? makedev(4000, 77) : makedev(1, 3) };
 	return 0;

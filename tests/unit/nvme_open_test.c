@@ -84,7 +84,6 @@ carry_out(const struct nvme_passthru_cmd64 *c)
 static int
 answer(int fd, unsigned long request, void *arg)
 {
-	(void)fd;
 	switch (request) {
 	case NVME_IOCTL_ID:
 		return disk.id != 0 ? disk.id : ends(1);

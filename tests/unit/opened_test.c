@@ -20,7 +20,6 @@ static char seen[200];
 static int
 is_it(const char *path, const struct stat *st, void *arg)
 {
-	(void)st;
 	snprintf(seen, sizeof(seen), "%s", path);
 	return strcmp(path, arg) == 0;
 }

@@ -76,7 +76,6 @@ read_it(struct io *io)
 static void
 transfer(struct lane *lane, struct io *io)
 {
-	(void)lane;
 	io->err = 0;
 	if (io->op == OP_READ) {
 		read_it(io);
@@ -103,7 +102,6 @@ static int
 extent(const struct endpoint *ep, uint64_t off, bool changed,
     struct extent *x)
 {
-	(void)changed;
 	if (ep == &target.ep) {
 		*x = (struct extent){ off, LENGTH - off, end.empty };
 		return end.extent_err;

@@ -32,14 +32,12 @@ geteuid(void)
 int
 isatty(int fd)
 {
-	(void)fd;
 	return 1;
 }
 
 static void
 tell_disk(const struct endpoint *ep, struct disk *d)
 {
-	(void)ep;
 	*d = disk;
 }
 
@@ -48,8 +46,6 @@ static int
 extent(const struct endpoint *ep, uint64_t off, bool changed,
     struct extent *x)
 {
-	(void)changed;
-	(void)ep;
 	if (off >= 3 * MIB)
 		return EIO;
 	*x = (struct extent){ .off = off, .len = MIB - off % MIB,
@@ -62,7 +58,6 @@ static unsigned
 three(struct endpoint *ep, uint64_t from, uint64_t to,
     const struct endpoint *source, uint64_t source_from)
 {
-	(void)ep, (void)from, (void)to, (void)source, (void)source_from;
 	return 3;
 }
 

@@ -27,7 +27,6 @@ static char text[4096];
 int
 isatty(int fd)
 {
-	(void)fd;
 	return screen.terminal;
 }
 
@@ -37,7 +36,6 @@ ioctl(int fd, unsigned long request, ...)
 	struct winsize *w;
 	va_list ap;
 
-	(void)fd;
 	va_start(ap, request);
 	w = va_arg(ap, struct winsize *);
 	va_end(ap);

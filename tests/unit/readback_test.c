@@ -66,7 +66,6 @@ syscall(long number, ...)
 int
 mincore(void *at, size_t len, unsigned char *there)
 {
-	(void)at;
 	if (kernel.resident < 0) {
 		errno = EPERM;
 		return -1;
@@ -79,9 +78,6 @@ mincore(void *at, size_t len, unsigned char *there)
 int
 posix_fadvise(int fd, off_t off, off_t len, int advice)
 {
-	(void)fd;
-	(void)off;
-	(void)len;
 	kernel.dropped += advice == POSIX_FADV_DONTNEED;
 	kernel.random += advice == POSIX_FADV_RANDOM;
 	return 0;
@@ -90,9 +86,6 @@ posix_fadvise(int fd, off_t off, off_t len, int advice)
 int
 statx(int dir, const char *path, int flags, unsigned mask, struct statx *x)
 {
-	(void)dir;
-	(void)path;
-	(void)flags;
 	*x = (struct statx){ .stx_mask = mask };
 #ifdef STATX_DIOALIGN
 	x->stx_mask = kernel.align > 0 ? STATX_DIOALIGN : 0;
@@ -106,7 +99,6 @@ ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
 
-	(void)fd;
 	assert_int_equal(request, BLKSSZGET);
 	errno = ENOTTY;
 	if (kernel.block == 0)
@@ -120,7 +112,6 @@ ioctl(int fd, unsigned long request, ...)
 int
 fstatfs(int fd, struct statfs *fs)
 {
-	(void)fd;
 	*fs = (struct statfs){ .f_type = kernel.memory ? TMPFS_MAGIC :
 	    kernel.overlay ? OVERLAYFS_SUPER_MAGIC : EXT4_SUPER_MAGIC };
 	return 0;

@@ -65,7 +65,6 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 	size_t room = c->blocks * (size_t)c->block, n;
 	unsigned char all[256] = { 0 };
 
-	(void)to;
 	*a = (struct scsi_answer){ .device = 0 };
 	if (disk.err != 0)
 		return disk.err;

@@ -22,7 +22,6 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 	size_t room = c->blocks * (size_t)c->block, n = disk.answered;
 	const unsigned char *from = disk.answer;
 
-	(void)to;
 	*a = (struct scsi_answer){ .device = 0 };
 	if (disk.mute)
 		return EIO;

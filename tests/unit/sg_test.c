@@ -202,7 +202,6 @@ answer(int fd, unsigned long request, void *arg)
 {
 	struct sg_io_hdr *h = arg;
 
-	(void)fd;
 	switch (request) {
 	case SG_IO:
 		if (disk.err != 0 && (h->cmdp[0] & 0x0d) == 0x08 &&

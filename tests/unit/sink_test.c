@@ -67,7 +67,6 @@ poll(struct pollfd *p, nfds_t n, int ms)
 {
 	int result = calls.polls < 4 ? calls.polled[calls.polls++] : 1;
 
-	(void)n, (void)ms;
 	p->revents = POLLOUT;
 	errno = EINTR;
 	return result;

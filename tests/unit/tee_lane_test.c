@@ -93,14 +93,12 @@ prepare(struct endpoint *ep, int64_t length, struct fault *why)
 {
 	int err = fate_of(ep)->prepare;
 
-	(void)length;
 	return err == 0 ? 0 : fault_errno(why, err, "%s", ep->name);
 }
 
 static int
 close_reader(struct endpoint *ep)
 {
-	(void)ep;
 	return 0;
 }
 

@@ -32,7 +32,7 @@
 #include "base/number.h"
 #include "base/status.h"
 
-/* Each case is given a state, which few have. */
+/* Few cases have a state, and few mocks need all that they are given. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 static struct {

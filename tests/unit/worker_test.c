@@ -18,14 +18,12 @@ enum { LENGTH = 1 << 20 };
 static int
 no_device(struct lane *lane)
 {
-	(void)lane;
 	return ENXIO;
 }
 
 static int
 no_memory(struct lane *lane)
 {
-	(void)lane;
 	return ENOMEM;
 }
 
@@ -86,7 +84,6 @@ static unsigned attached;
 static int
 attach(struct lane *lane)
 {
-	(void)lane;
 	attached++;
 	return 0;
 }
@@ -94,7 +91,6 @@ attach(struct lane *lane)
 static int
 detach(struct lane *lane)
 {
-	(void)lane;
 	attached--;
 	return 0;
 }
@@ -164,8 +160,6 @@ static int wakes;
 static bool
 library_start(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
-	(void)lane;
-	(void)sqe;
 	begun = io;
 	return true;
 }
@@ -173,7 +167,6 @@ library_start(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 static int
 library_pollfd(struct lane *lane, short *events)
 {
-	(void)lane;
 	*events = POLLIN;
 	return wakes;
 }
@@ -193,15 +186,12 @@ library_service(struct lane *lane)
 static void
 library_finish(struct lane *lane, struct io *io, int result)
 {
-	(void)lane;
-	(void)result;
 	io->done = io->len;
 }
 
 static void
 write_nothing(struct lane *lane, struct io *io)
 {
-	(void)lane;
 	io->done = io->len;
 }
 

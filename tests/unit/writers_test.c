@@ -54,7 +54,6 @@ byte_at(uint64_t off)
 static void
 read_source(struct lane *lane, struct io *io)
 {
-	(void)lane;
 	for (; io->done < io->len; io->done++)
 		io->buf[io->done] = byte_at(io->off + io->done);
 }
@@ -96,7 +95,6 @@ write_target(struct lane *lane, struct io *io)
 {
 	uint64_t zone = io->off / ZONE, at = io->off % ZONE;
 
-	(void)lane;
 	pthread_mutex_lock(&disk.lock);
 	if (at + io->len > ZONE)
 		disk.wrong++;
