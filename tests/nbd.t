@@ -506,12 +506,20 @@ misused()
 }
 only plain asan
 it "says which flags are not for NBD" misused
+# offers IF OF REGEX: -dv says that the server offers that
+offers()
+{
+	exits 0 "$pardd" -dv "$1" "$2" && grep -q "_offers=$3$" out
+}
 tells()
 {
-	pair 1M && serve b file dst && exits 0 "$pardd" -dv if=src of="$uri" && grep -q '^target_kind=NBD export$' out &&
-	    grep -q '^target_users=cannot be known$' out && grep -q '^target_offers=a connection for each worker, flush, zeros$' out &&
+	pair 1M && serve b file dst && offers if=src of="$uri" 'a connection for each worker, flush, zeros' &&
+	    grep -q '^target_kind=NBD export$' out && grep -q '^target_users=cannot be known$' out &&
 	    exits 0 "$pardd" -d if=src of="$uri" && grep -q 'who else uses it cannot be known' out && holds dst 0 0 1M 9 &&
-	    exits 0 "$pardd" if=src of="$uri" json=j && jq -e -s '.[0].target.kind == "nbd"' j >/dev/null
+	    offers if="$uri" of=new 'a connection for each worker, reports holes' &&
+	    exits 0 "$pardd" if=src of="$uri" json=j && jq -e -s '.[0].target.kind == "nbd"' j >/dev/null || return
+	plugin 'can_flush) exit 3 ;; pread) head -c $3 /dev/zero ;;' && serve c --filter=nozero sh plugin &&
+	    offers if=src of="$uri" 'one connection, no flush, no zeros' && offers if="$uri" of=new 'one connection, reports holes'
 }
 it "tells in the plan what the server offers, and what nobody knows" tells
 
@@ -749,11 +757,14 @@ flush_fails()
 	    copy 103 if=src of="$uri" && says 'NOT complete: .*flushing: Input/output error'
 }
 it "is not complete where the flush fails" flush_fails
-flushes()
+# sends_once ENGINE: no request is sent again, and a flush at the end
+sends_once()
 {
-	pair 1M && serve b --filter=log file dst logfile=log && whole if=src of="$uri" && [[ $(grep -c ' Flush ' log) = 1 ]]
+	pair 1M && serve b --filter=log file dst logfile=log && whole if=src of="$uri" engine="$1" bs=64k bpt=1 &&
+	    [[ $(grep -cE ' (Write|Zero) .*\.\.\.' log) = 16 && $(grep -c ' Flush ' log) = 1 ]]
 }
-it "flushes once, at the end" flushes
+it "sends each request once, and flushes at the end" sends_once async
+it "... with threads, too" sends_once threads
 
 # ----------------------------------------------------------- a server that goes
 
