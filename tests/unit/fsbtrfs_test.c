@@ -387,15 +387,7 @@ unsealed(void **state)
 	return 0;
 }
 
-static int
-set_up(void **state)
-{
-	unsealed(state);
-	seal_all();
-	return 0;
-}
-
-EACH(set_up, image_end)
+IMAGE_SEALED(seal_all)
 
 /* -------------------------------------------------------- what is free */
 
@@ -415,13 +407,18 @@ static const struct fs_extent coarse[] = {
 	{ DATA_AT + DATA_LEN, END - DATA_AT - DATA_LEN },
 };
 
+static bool
+has(enum got got)
+{
+	return got == FINE ? image_free(fine, COUNT(fine)) : got == COARSE ?
+	    image_free(coarse, COUNT(coarse)) : image_free(NULL, 0);
+}
+
 /* Whether a reader that is told "how" to read it says this. */
 static bool
 says(unsigned how, enum fs_state state, enum got got)
 {
-	return image_read(how) == state && (got == FINE ? image_free(fine,
-	    COUNT(fine)) : got == COARSE ? image_free(coarse, COUNT(coarse)) :
-	    image_free(NULL, 0));
+	return image_read(how) == state && has(got);
 }
 
 struct spoilt {			/* bytes of the image, and what it is then */
@@ -433,21 +430,7 @@ struct spoilt {			/* bytes of the image, and what it is then */
 };
 
 /* See what each does by itself, with new checksums. */
-static void
-try(const struct spoilt *s, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		made();
-		put(s[i].p, s[i].bytes, s[i].v);
-		seal_all();
-		if (!says(0, s[i].state, s[i].got))
-			fail_msg("case %zu: %s, %zu free: %s", i,
-			    fs_state_name(map.state), map.free.n, map.reason);
-	}
-	set_up(NULL);
-}
+IMAGE_TRIES(spoilt, seal_all, has(s->got))
 
 #define TRY(s) try(s, COUNT(s))
 

@@ -157,15 +157,7 @@ unsealed(void **state)
 	return 0;
 }
 
-static int
-set_up(void **state)
-{
-	unsealed(state);
-	seal();
-	return 0;
-}
-
-EACH(set_up, image_end)
+IMAGE_SEALED(seal)
 
 /* -------------------------------------------------------- what is free */
 
@@ -180,12 +172,7 @@ leaves(unsigned n)
 	return map.free_bytes == (uint64_t)n * SECTOR;
 }
 
-static void
-try(const struct image_spoilt *s, size_t n)
-{
-	image_try(unsealed, seal, leaves, s, n);
-	set_up(NULL);
-}
+IMAGE_TRIES(image_spoilt, seal, leaves(s->n))
 
 CASE(reads_it)
 {

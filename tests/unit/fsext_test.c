@@ -257,15 +257,7 @@ unsealed(void **state)
 	return 0;
 }
 
-static int
-set_up(void **state)
-{
-	unsealed(state);
-	seal();
-	return 0;
-}
-
-EACH(set_up, image_end)
+IMAGE_SEALED(seal)
 
 /* One journal, as ext3 has it. */
 static void
@@ -322,23 +314,7 @@ struct spoilt {
 	unsigned	 first, second;
 };
 
-static void
-try(const struct spoilt *s, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		unsealed(NULL);
-		put(s[i].p, s[i].bytes, s[i].v);
-		seal();
-		if (image_read(0) != s[i].state || !leaves(s[i].first,
-		    s[i].second))
-			fail_msg("case %zu: %s, %llu free: %s", i,
-			    fs_state_name(map.state), (unsigned long long)
-			    map.free_bytes, map.reason);
-	}
-	set_up(NULL);
-}
+IMAGE_TRIES(spoilt, seal, leaves(s->first, s->second))
 
 CASE(reads_it)
 {

@@ -257,22 +257,36 @@ struct image_spoilt {		/* bytes that are spoilt, what it is then, and */
 	unsigned	 n;
 };
 
-/* See what each does by itself, in an image made anew. */
-static inline void
-image_try(int (*make)(void **), void (*seal)(void), bool (*leaves)(unsigned),
-    const struct image_spoilt *s, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		make(NULL);
-		put(s[i].p, s[i].bytes, s[i].v);
-		seal();
-		if (image_read(0) != s[i].state || !leaves(s[i].n))
-			fail_msg("case %zu: %s, %llu bytes free: %s", i,
-			    fs_state_name(map.state), (unsigned long long)
-			    map.free_bytes, map.reason);
-	}
+/*
+ * For an image that unsealed() makes, and that needs checksums, which seal() makes:
+ * set_up(), which runs before each case; and try(rows, n), which sees what each row
+ * spoils by itself, and whether it is right then.
+ */
+#define IMAGE_SEALED(seal)						\
+static int								\
+set_up(void **state)							\
+{									\
+	unsealed(state);						\
+	seal();								\
+	return 0;							\
+}									\
+EACH(set_up, image_end)
+#define IMAGE_TRIES(type, seal, right)					\
+static void								\
+try(const struct type *s, size_t n)					\
+{									\
+	const struct type *first = s;					\
+									\
+	for (; s < first + n; s++) {					\
+		unsealed(NULL);						\
+		put(s->p, s->bytes, s->v);				\
+		seal();							\
+		if (image_read(0) != s->state || !(right))		\
+			fail_msg("case %td: %s, %llu bytes free: %s",	\
+			    s - first, fs_state_name(map.state),	\
+			    (ull)map.free_bytes, map.reason);		\
+	}								\
+	set_up(NULL);							\
 }
 
 /* For one that has no checksums. */
