@@ -97,7 +97,7 @@ gaps_close(struct gaps *g)
 }
 
 void
-job_fail(struct job *j, const struct fault *f)
+job_fail_at(struct job *j, const struct fault *f, uint64_t off)
 {
 	fail_msg("%s", f->text);
 }
