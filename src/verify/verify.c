@@ -431,7 +431,7 @@ check_data_of(struct worker *w, unsigned target, uint64_t off, size_t len)
  * than others.  What is left out is not padded.
  */
 static uint64_t
-target_end(struct job *job, unsigned target)
+checked_end(struct job *job, unsigned target)
 {
 	const struct plan *p = job->p;
 	uint64_t end = map_totals(&job->map).end;
@@ -453,7 +453,7 @@ check_target(struct worker *w, unsigned target, const struct check *c,
 {
 	struct job *job = w->job;
 	struct checked *of = &job->verify->target[target];
-	size_t data = (size_t)MIN(c->len, target_end(job, target) - c->off);
+	size_t data = (size_t)MIN(c->len, checked_end(job, target) - c->off);
 	unsigned char *has;
 
 	has = check_data_of(w, target, c->off, data);
