@@ -115,11 +115,11 @@ it "refuses a map with finished parts that the target is too short for" short_ta
 # another FILE: of the same size, also without a serial number
 another()
 {
-	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && cp src src.was &&
-	    cp -p dst dst.was && "$blocks" make "$1" $size 3 && touch -r dst.was dst &&
+	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && cp -p src src.was &&
+	    cp -p dst dst.was && "$blocks" make "$1" $size 3 && touch -r dst.was dst && touch -r src.was src &&
 	    refuses 'map calls byte [0-9]+ of src finished, but dst differs there' &&
 	    refuses 'but dst differs there' -d &&
-	    cp src.was src && cp -p dst.was dst && exits 0 "$pardd" if=src of=dst map=map && same src dst
+	    cp -p src.was src && cp -p dst.was dst && exits 0 "$pardd" if=src of=dst map=map && same src dst
 }
 it "refuses a map with another source" another src
 it "refuses a map with another target" another dst
@@ -139,6 +139,17 @@ touch_up()
 	printf x | dd of=dst bs=1 seek=700001 conv=notrunc status=none && [[ $(stat -c %y dst) != "$was" ]]
 }
 it "refuses a target that was written to since the map was saved" touched_up
+# A sample of what is finished would miss it.
+source_touched()
+{
+	stuff && exits 0 "$pardd" if=src of=dst map=map count=2048 && printf x | dd of=src bs=1 seek=20000 conv=notrunc 2>/dev/null &&
+	    refuses 'src was written to since map was begun.*remove its line "# pardd source"' &&
+	    refuses 'src was written to' -d && sed -i '/^# pardd source/d' map &&
+	    exits 0 "$pardd" if=src of=dst map=map && touch src && refuses 'src was written to' &&
+	    sed -i 's/ modified=.*//' map && exits 0 "$pardd" if=src of=dst map=map && grep -q modified= map &&
+	    sed -i 's/ + *$/ ?/;/+$/s/+/?/' map && touch src && exits 0 "$pardd" if=src of=dst map=map && same src dst
+}
+it "refuses a source that was written to since then" source_touched
 put_back()
 {
 	stuff && exits 0 "$pardd" if=src of=dst map=map count=3900 && cp -p dst older && sleep 0.1 &&
@@ -183,8 +194,8 @@ it "goes on after a run that was killed while it wrote" killed_later
 # What follows has the time of before.
 blank()
 {
-	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && touch -r dst was && : >"$1" &&
-	    truncate -s $size "$1" && touch -r was dst && refuses 'differs there'
+	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && touch -r "$1" was && : >"$1" &&
+	    truncate -s $size "$1" && touch -r was "$1" && refuses 'differs there'
 }
 it "refuses a map with a target that holds nothing any more" blank dst
 it "refuses a map with a source that holds nothing any more" blank src

@@ -404,9 +404,9 @@ bool endpoint_readable_back(const struct endpoint *);
 int endpoint_close(struct endpoint *);
 
 /*
- * When a target file was last written, which is flushed as well.  Returns 0 or
- * an errno value: EOPNOTSUPP if its file system does not keep that time
- * exactly, else an error of the flush.
+ * When a target file was last written, which is flushed as well, or a source
+ * file had been when it was opened.  Returns 0 or an errno value: EOPNOTSUPP if
+ * its file system does not keep that time exactly, else an error of the flush.
  */
 int endpoint_written(const struct endpoint *, struct timespec *);
 

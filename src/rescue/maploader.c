@@ -17,6 +17,9 @@
 #include "disk/disk.h"
 #include "part/used.h"
 
+/* When a source file was written, at the end of the source's identity. */
+static const char modified_mark[] = " modified=";
+
 enum { ADAPTER_PART = 1000 };	/* of a disk: one of these may be hidden */
 
 /* Append a value from outside; it must not start a new line. */
@@ -41,7 +44,7 @@ append_number(char *to, size_t room, const char *key, uint64_t value)
 
 /*
  * Name the source.  Positions are those of the disk with ipart=, else of the
- * node.
+ * node.  The time is that of the opening, for what is written during the run.
  */
 static void
 name_source(struct mapsaver *ms, const struct plan *p)
@@ -49,6 +52,8 @@ name_source(struct mapsaver *ms, const struct plan *p)
 	const size_t room = sizeof(ms->source);
 	struct disk d = { .partition = 0 };
 	bool disk = endpoint_disk(p->src, &d);
+	struct timespec t;
+	size_t n;
 
 	ms->source[0] = '\0';
 	append_number(ms->source, room, "size", (uint64_t)p->src->geo.size);
@@ -57,10 +62,27 @@ name_source(struct mapsaver *ms, const struct plan *p)
 		append_number(ms->source, room, "part", p->src->lim.part);
 	if (d.partition > 0)
 		append_number(ms->source, room, "start", d.start);
-	if (!disk)
-		return;
-	append_text(ms->source, room, "serial", d.serial);
-	append_text(ms->source, room, "wwn", d.wwn);
+	if (disk) {
+		append_text(ms->source, room, "serial", d.serial);
+		append_text(ms->source, room, "wwn", d.wwn);
+	} else if (endpoint_written(p->src, &t) == 0) {
+		n = strlen(ms->source);
+		snprintf(ms->source + n, room - n, "%s%lld.%09ld",
+		    modified_mark, (long long)t.tv_sec, t.tv_nsec);
+	}
+}
+
+/* Compare two without the time: whether they are the same. */
+static bool
+same_source(const char *was, const char *is, bool *modified)
+{
+	const char *a = strstr(was, modified_mark);
+	const char *b = strstr(is, modified_mark);
+	size_t n = a != NULL ? (size_t)(a - was) : strlen(was);
+
+	*modified = a != NULL && b != NULL && strcmp(a, b) != 0;
+	return n == (b != NULL ? (size_t)(b - is) : strlen(is)) &&
+	    memcmp(was, is, n) == 0;
 }
 
 /* Name the target: where the source's bytes lie, and on which disk. */
@@ -96,7 +118,7 @@ same_target(const char *was, const char *is)
 	return n == strcspn(is, " ") && memcmp(was, is, n) == 0;
 }
 
-/* An identity without fields that are empty, such as " serial=". */
+/* An identity without fields that are empty, such as " serial=", and time. */
 static const char *
 words_known(char *text, size_t room, const char *identity)
 {
@@ -106,7 +128,9 @@ words_known(char *text, size_t room, const char *identity)
 	for (; *identity != '\0'; identity += len) {
 		identity += strspn(identity, " ");
 		len = strcspn(identity, " ");
-		if (len > 0 && identity[len - 1] != '=' && n < room)
+		if (len > 0 && identity[len - 1] != '=' && n < room &&
+		    strncmp(identity, modified_mark + 1,
+		    sizeof(modified_mark) - 2) != 0)
 			n += (size_t)snprintf(text + n, room - n, "%s%.*s",
 			    n > 0 ? " " : "", (int)len, identity);
 	}
@@ -346,8 +370,10 @@ check_source(const struct mapsaver *ms, const struct plan *p, struct fault *f)
 	const char *path = p->opts->map;
 	char was[sizeof(ms->source)], is[sizeof(ms->source)];
 	uint64_t end = tried_to(&ms->file);
+	bool modified = false;
 
-	if (ms->file.source != NULL && strcmp(ms->file.source, ms->source) != 0)
+	if (ms->file.source != NULL && !same_source(ms->file.source,
+	    ms->source, &modified))
 		return fault_set(f, STATUS_REFUSED, "%s is the map of another "
 		    "source: %s; this one is: %s%s", path,
 		    words_known(was, sizeof(was), ms->file.source),
@@ -358,6 +384,10 @@ check_source(const struct mapsaver *ms, const struct plan *p, struct fault *f)
 		    "%s, to byte %llu: it is the map of another source; if "
 		    "not, and this one has shrunk, limit the copy by count=",
 		    path, p->src->name, (unsigned long long)end);
+	if (modified && any_finished(&ms->file))
+		return fault_set(f, STATUS_REFUSED, "%s was written to since "
+		    "%s was begun; if what that calls finished is still in it, "
+		    "remove its line \"# pardd source\"", p->src->name, path);
 	if (any_finished(&ms->file) && p->dst->is.absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
