@@ -209,7 +209,7 @@ grown()
 flipped()
 {
 	local octet
-	octet=$(od -An -tu1 -j "$2" -N 1 "$1") && printf "\\x$(printf %x $((octet ^ 1)))" |
+	octet=$(od -An -tu1 -j "$2" -N 1 "$1") && printf %b "\\x$(printf %x $((octet ^ 1)))" |
 	    dd status=none of="$1" bs=1 seek="$2" conv=notrunc && sync "$1"
 }
 # Its backup is damaged at an offset from its last sector.

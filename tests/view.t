@@ -435,7 +435,7 @@ dying()
 	mkdir -p at files/d{0..7} && echo any >files/any && for ((i = 0; i < 40; i++)); do
 		"$blocks" make files/d$((i % 8))/$i $(((RANDOM % 400 + 100) * 1000)) $i || return
 	done
-	truncate -s $([[ $1 = xfs ]] && echo 320M || echo 20M) src && make_$1 >made 2>&1 && : >dst && truncate -r src old ||
+	truncate -s "$([[ $1 = xfs ]] && echo 320M || echo 20M)" src && make_$1 >made 2>&1 && : >dst && truncate -r src old ||
 	    fail "$(<made)" || return
 	bad=$(bad_in_files "$1")
 	undo umount -l "$PWD/at"

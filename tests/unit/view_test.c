@@ -26,7 +26,7 @@
 #include "rescue/rescue.h"
 #include "view/view.h"
 
-enum { BLOCK = 512, BLOCKS = 8 };
+enum { BLOCK = 512, BLOCKS = 8, LENGTH = BLOCKS * BLOCK };
 
 struct fuse_req {
 	unsigned	 block;
@@ -47,7 +47,7 @@ static struct {
 static struct opts opts = { .view = "view_test.view", .wait = -1 };
 static struct endpoint target;
 static struct plan plan = { .opts = &opts, .dst = &target,
-	.length = BLOCKS * BLOCK };
+	.length = LENGTH };
 static struct rescue rescue;
 static struct job job;
 static int target_fd;
