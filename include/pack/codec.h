@@ -112,7 +112,10 @@ const struct codec *codec_found(const unsigned char *head, size_t n);
 int codec_open(struct decoder *, struct fault *f);
 void codec_close(struct decoder *);
 
-/* For codecs: so many bytes were taken, and made. */
+/* For codecs: there is nothing to start. */
+bool codec_starts(struct decoder *);
+
+/* The same: so many bytes were taken, and made. */
 static inline void
 codec_moved(struct codec_io *io, size_t in, size_t out)
 {

@@ -15,13 +15,6 @@ plain_begins(const unsigned char *head, size_t n)
 	return n > 0;
 }
 
-static bool
-plain_start(struct decoder *d)
-{
-	(void)d;
-	return true;
-}
-
 static enum codec_step
 plain_step(struct decoder *d, struct codec_io *io)
 {
@@ -34,7 +27,7 @@ plain_step(struct decoder *d, struct codec_io *io)
 }
 
 static const struct codec plain = {
-	.word = "none", .begins = plain_begins, .start = plain_start,
+	.word = "none", .begins = plain_begins, .start = codec_starts,
 	.step = plain_step, .single = true,
 };
 

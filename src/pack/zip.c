@@ -422,13 +422,6 @@ zip_open(struct decoder *d, struct fault *f)
 	    fault_errno(f, ENOMEM, "decode=zip");
 }
 
-static bool
-zip_start(struct decoder *d)
-{
-	(void)d;
-	return true;
-}
-
 /* --- the directory, before anything is unpacked ------------------------- */
 
 /* Where the directory is: at the end, behind which a comment may be. */
@@ -512,7 +505,7 @@ const struct codec zip_codec = {
 	.word = "zip", .bit = DECODE_ZIP, .begins = zip_begins, .single = true,
 #if defined(HAVE_LIBZ) && defined(HAVE_LIBZSTD)
 	.room = sizeof(struct zip), .library = &libz, .open = zip_open,
-	.start = zip_start, .step = zip_step, .close = zip_close,
+	.start = codec_starts, .step = zip_step, .close = zip_close,
 	.measure = zip_measure,
 #endif
 };
