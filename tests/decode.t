@@ -285,11 +285,14 @@ it "ends at a signal while zeros behind it are read" in_zeros
 # A window of 256 MiB is more than zstd takes without --long=28.
 window()
 {
-	content image 100 && zstd -q --long=28 -c <image >x && exits 101 "$pardd" if=x of=dst decode=auto mem=64M &&
+	content image 100 && zstd -q --long=27 -c <image >x && exits 0 "$pardd" -d if=x of=dst decode=auto mem=64M &&
+	    grep -q 'decoded from zst, on one thread, in 1[34][0-9] MB of memory$' out &&
+	    zstd -q -c <image >x && exits 0 "$pardd" -d if=x of=dst decode=auto && ! grep 'of memory' out || return
+	zstd -q --long=28 -c <image >x && exits 101 "$pardd" if=x of=dst decode=auto mem=64M &&
 	    one_line 'a larger mem= allows that' && [[ ! -e dst ]] &&
 	    exits 0 "$pardd" if=x of=dst decode=auto mem=256M && unpacked zst
 }
-it "takes the memory that zstd takes, and more with mem= alone" window
+it "takes the memory that zstd takes, and says so, and more with mem= alone" window
 # 1 GiB of zeros in some kilobytes is written as such, in little memory.
 bomb()
 {

@@ -38,6 +38,7 @@ struct decoder {		/* of one run */
 	void		*state;	/* the codec's own, or NULL */
 	uint64_t	 memory;	/* bytes of mem=, or 0: not given */
 	unsigned	 threads;	/* at most */
+	uint64_t	 held;	/* bytes of memory, or 0: not known */
 	int		 status;	/* of what has failed, and */
 	char		 why[160];	/* in words, behind "it " */
 };

@@ -15,7 +15,7 @@
 	X(ZSTD_DCtx_setParameter) X(ZSTD_decompressStream) X(ZSTD_isError) \
 	X(ZSTD_getErrorCode) X(ZSTD_getErrorName) \
 	X(ZSTD_createCCtx) X(ZSTD_freeCCtx) X(ZSTD_CCtx_setParameter) \
-	X(ZSTD_compress2) X(ZSTD_compressBound)
+	X(ZSTD_compress2) X(ZSTD_compressBound) X(ZSTD_sizeof_DCtx)
 
 struct libzstd {
 	LIBZSTD_FUNCTIONS(LIBRARY_MEMBER)

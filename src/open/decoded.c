@@ -34,6 +34,7 @@ enum {
 	HEAD = 64 << 10,	/* bytes unpacked before the plan is made */
 	TAR_MAGIC = 257,	/* bytes before that of a tar archive */
 	IDLE_MOST = 8,		/* steps of a codec without any progress */
+	MUCH = 32 << 20,	/* bytes of a library that are told */
 };
 
 enum state {
@@ -543,22 +544,23 @@ static void
 decoded_offers(struct endpoint *ep, const struct decoded *d)
 {
 	size_t n = strlen(ep->offers);
-	char least[32], held[64] = "";
+	char size[32], held[96] = "";
+	bool xz = d->d.codec->bit == DECODE_XZ, apart = d->blocks != NULL;
 
 	if (!d->size.exact && d->size.size > 0)
-		snprintf(held, sizeof(held), ", at least %s", number_si(least,
-		    sizeof(least), (double)d->size.size));
-	if (d->blocks != NULL)
+		snprintf(held, sizeof(held), ", at least %s", number_si(size,
+		    sizeof(size), (double)d->size.size));
+	if (apart || (xz && d->size.parts > 1))
 		snprintf(held, sizeof(held), ", %llu blocks on up to %u "
-		    "threads", (unsigned long long)d->size.parts,
-		    unpacker_threads(d->blocks));
-	else if (d->d.codec->bit == DECODE_XZ && d->size.parts > 1)
-		snprintf(held, sizeof(held), ", %llu blocks on up to %u "
-		    "threads, in order", (unsigned long long)d->size.parts,
-		    d->d.threads);
-	else if (d->d.codec->bit != 0 && (d->d.codec->bit != DECODE_XZ ||
-	    d->size.parts == 1))
+		    "threads%s", (unsigned long long)d->size.parts, apart ?
+		    unpacker_threads(d->blocks) : d->d.threads, apart ? "" :
+		    ", in order");
+	else if (d->d.codec->bit != 0 && (!xz || d->size.parts == 1))
 		strlcat(held, ", on one thread", sizeof(held));
+	if (!apart && d->d.held > MUCH)
+		snprintf(held + strlen(held), sizeof(held) - strlen(held),
+		    ", in %s of memory", number_si(size, sizeof(size),
+		    (double)d->d.held));
 	snprintf(ep->offers + n, sizeof(ep->offers) - n, "%sdecoded from %s%s",
 	    n > 0 ? ", " : "", d->d.codec->bit == 0 ?
 	    "what its first bytes say" : d->d.codec->word, held);

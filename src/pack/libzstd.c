@@ -54,6 +54,7 @@ libzstd_step(const struct libzstd *lib, ZSTD_DCtx *context, struct decoder *d,
 	size_t result = lib->ZSTD_decompressStream(context, &out, &in);
 
 	codec_moved(io, in.pos, out.pos);
+	d->held = lib->ZSTD_sizeof_DCtx(context);
 	if (!lib->ZSTD_isError(result))
 		return result == 0 ? CODEC_ENDED : CODEC_GOES_ON;
 	switch (lib->ZSTD_getErrorCode(result)) {

@@ -33,7 +33,7 @@ enum {
 };
 
 #define LIBLZMA_FUNCTIONS(X) \
-	X(lzma_stream_decoder_mt) X(lzma_code) X(lzma_end) \
+	X(lzma_stream_decoder_mt) X(lzma_code) X(lzma_end) X(lzma_memusage) \
 	X(lzma_stream_decoder) X(lzma_file_info_decoder) \
 	X(lzma_index_iter_init) X(lzma_index_iter_next) X(lzma_index_end)
 
@@ -74,6 +74,7 @@ xz_step(struct decoder *d, struct codec_io *io)
 	x->s.next_out = io->out;
 	x->s.avail_out = io->out_len;
 	ret = x->lib.lzma_code(&x->s, io->last ? LZMA_FINISH : LZMA_RUN);
+	d->held = x->lib.lzma_memusage(&x->s);
 	io->in = x->s.next_in;
 	io->in_len = x->s.avail_in;
 	io->out = x->s.next_out;
