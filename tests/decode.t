@@ -87,6 +87,13 @@ too_small()
 }
 if can_loop; then
 	it "refuses a disk that is too small for what it unpacks" too_small
+	# What ends elsewhere does not end with its length.
+	no_length()
+	{
+		packed gz 300 && head -c 50000 x >y && printf '\xff\xff\xff\xff' >>y && truncate -s 512K disk && loop disk &&
+		    run "$pardd" if=y of="$dev" decode=auto && says 'it is (cut short|damaged)'
+	}
+	it "... but not for a length of gz that cannot be" no_length
 	onto_disk()
 	{
 		packed xzb 1000 && truncate -s 2M disk && loop disk && exits 0 "$pardd" if=x of="$dev" decode=auto verify=1 &&

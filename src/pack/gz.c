@@ -136,7 +136,7 @@ gz_close(struct decoder *d)
 	g->lib.inflateEnd(&g->z);
 }
 
-/* The last member ends with its length, modulo 4 GiB. */
+/* A whole one ends with its length, modulo 4 GiB: of a byte 1032 at most. */
 static int
 gz_measure(struct decoder *d, const struct codec_source *s,
     struct codec_measure *m, struct fault *f)
@@ -144,7 +144,8 @@ gz_measure(struct decoder *d, const struct codec_source *s,
 	unsigned char length[4];
 
 	(void)d, (void)f;
-	if (s->size >= 18 && s->read(s->arg, s->size - 4, length, 4) == 0)
+	if (s->size >= 18 && s->read(s->arg, s->size - 4, length, 4) == 0 &&
+	    codec_number(length, 4) / 1032 <= s->size)
 		m->size = codec_number(length, 4);
 	return 0;
 }
