@@ -136,7 +136,8 @@ it "... of more than fdisk's sectors" beyond 'skip= leads .* at 1048576; for sec
 it "... also count=" beyond 'count=2048 is blocks of 4096 bytes, .*; for sectors of 512 bytes: bs=512$' of=. bs=4k count=2048
 both_beyond()
 {
-	"$blocks" make src 1M && refused 'skip= and count= lead to byte 1049088, past the end of src at 1048576$' if=src of=. skip=1 count=2048
+	"$blocks" make src 1M && refused 'skip= and count= lead to byte 1049088, past the end of src at 1048576$' if=src of=. skip=1 count=2048 &&
+	    refused 'lead to byte 1306624, past the end of src at 1048576; for sectors of 512 bytes: bs=512$' if=src of=. bs=4k skip=255 count=64
 }
 it "names both where both are given" both_beyond
 stands_beyond()

@@ -19,22 +19,21 @@
 #include "plan/fit.h"
 
 /*
- * The hint "; for bytes: count=67108864B", if a count of blocks exceeds the
- * end, but the same count of bytes does not; of sectors, as fdisk has them, if
- * bs= is more than one and that many are there.
+ * The hint for operands that lead to byte "end", past "size": sectors, as fdisk
+ * has them, if bs= is more than one and they would not; or bytes, if as many
+ * are there as the number says.
  */
 static const char *
 in_what(const struct plan *p, char *text, size_t room, const char *operand,
-    int64_t n, bool bytes, uint64_t size)
+    int64_t n, bool bytes, uint64_t end, uint64_t size)
 {
 	text[0] = '\0';
-	if (bytes || n <= 0 || (uint64_t)n > size ||
-	    (uint64_t)n <= size / p->bs)
+	if (bytes || n <= 0)
 		return text;
-	if ((uint64_t)n <= size / p->block)
+	if (p->bs > p->block && end / p->bs <= size / p->block)
 		snprintf(text, room, "; for sectors of %u bytes: bs=%u",
 		    p->block, p->block);
-	else
+	else if ((uint64_t)n <= size && (uint64_t)n > size / p->bs)
 		snprintf(text, room, "; for bytes: %s=%lldB", operand,
 		    (long long)n);
 	return text;
@@ -75,7 +74,8 @@ past_end(const struct plan *p, struct fault *f)
 		    "end of %s%s at %llu%s", o->skip > 0 ? "skip= leads to" :
 		    "it stands at", (ull)p->src_off, p->src->lim.within,
 		    p->src->name, (ull)size, in_what(p, hint, sizeof(hint),
-		    "skip", o->skip, (o->iflag & FLAG_SKIP_BYTES) != 0, size));
+		    "skip", o->skip, (o->iflag & FLAG_SKIP_BYTES) != 0,
+		    p->src_off, size));
 	if (p->length > size - p->src_off)
 		return fault_set(f, STATUS_REFUSED,
 		    "%s to byte %llu, past the end of %s%s at %llu%s",
@@ -83,7 +83,8 @@ past_end(const struct plan *p, struct fault *f)
 		    (ull)(p->src_off + p->length), p->src->lim.within,
 		    p->src->name, (ull)size,
 		    in_what(p, hint, sizeof(hint), "count", o->count,
-		    (o->iflag & FLAG_COUNT_BYTES) != 0, size));
+		    (o->iflag & FLAG_COUNT_BYTES) != 0, p->src_off + p->length,
+		    size));
 	return 0;
 }
 
@@ -124,7 +125,7 @@ too_small(const struct plan *p, struct fault *f)
 		    "past the end of %s%s at %llu%s", (ull)p->dst_off,
 		    p->dst->lim.within, p->dst->name, (ull)room, in_what(p,
 		    hint, sizeof(hint), "seek", p->opts->seek, (p->opts->oflag &
-		    FLAG_SEEK_BYTES) != 0, room));
+		    FLAG_SEEK_BYTES) != 0, p->dst_off, room));
 	if (!p->bounded && p->src->geo.least > p->src_off)
 		length = p->src->geo.least - p->src_off;
 	else if (!p->bounded)
