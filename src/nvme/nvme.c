@@ -386,7 +386,7 @@ nvme_compose_io(const struct lane *lane, const struct io *io)
 	c.buf = io->buf + io->done;
 	c.free = io->op == OP_ZERO && (ep->spec.flags & FLAG_TRIM) != 0 &&
 	    nv->disk.frees_zeros;
-	/* the first pass of a rescue wants easy reads only */
+	/* a rescue first wants what is easily read */
 	c.hasty = ep->spec.rescue && ep->spec.role == SOURCE &&
 	    !ep->is.back && !io->careful;
 	return c;
