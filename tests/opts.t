@@ -437,7 +437,7 @@ it "... with another machine, too" finds SSH 'pardd if=/dev/sda | ssh root@host'
 it "finds operands by what is said of them" finds serial iserial= oserial=
 it "... and by a word of theirs" finds gzip decode= '  gz '
 it "... and options" finds plan '-d, --dry-run'
-it "... and the numbers of another tool" finds fdisk 'pardd if=/dev/sda of=/dev/sdb skip=2048 seek=4096 '
+it "... and the numbers of another tool" finds fdisk 'pardd if=/dev/sda of=/dev/sdb bs=512 skip=2048 seek=4096 '
 more_than_one()
 {
 	exits 0 "$pardd" --help partition && mv out one && exits 0 "$pardd" --help Partitions && cmp out one
