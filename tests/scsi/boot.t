@@ -2,8 +2,8 @@
 # lab: none
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 # A clone boots: the firmware (OVMF), or a boot loader, finds a kernel in the EFI system
-# partition, and that the root by its PARTUUID.  Minutes each, so only with LONG=1.  OVMF is
-# the directory of it.
+# partition, and that the root by its PARTUUID; or GRUB finds the root of a Debian system, and
+# that comes up.  Minutes each, so only with LONG=1.  OVMF is the directory of it.
 . "$(dirname "$0")/../lib.sh"
 ovmf=${OVMF:-/usr/share/OVMF} cache=${BUILD:-$top/build}/scsi-lab
 loader=/usr/lib/systemd/boot/efi/systemd-bootx64.efi
@@ -59,7 +59,7 @@ system()
 # boots FILE SECTOR
 boots()
 {
-	cp "$ovmf/OVMF_VARS_4M.fd" vars && timeout 900 qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -m 1024 \
+	cp "$ovmf/OVMF_VARS_4M.fd" vars && timeout 1800 qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -m 1024 \
 	    -cpu max,erms=off,fsrm=off,la57=off,smap=off,smep=off,umip=off,pku=off,mpx=off -nodefaults -display none -no-reboot \
 	    -drive "if=pflash,format=raw,readonly=on,file=$ovmf/OVMF_CODE_4M.fd" -drive if=pflash,format=raw,file=vars \
 	    -device virtio-scsi-pci -drive "file=$1,format=raw,if=none,id=d" -serial file:serial \
@@ -72,10 +72,70 @@ cloned()
 	system a "$1" "$3" && truncate -s "$2" b && loop b -b "$1" && exits 0 "$pardd" if=a of="$dev" table=fix verify=1 && complete &&
 	    losetup -d "$dev" && boots b "$1"
 }
+# packed: a Debian system as mmdebstrap makes it from the packages that apt has here
+packed()
+{
+	local from=(/etc/apt/sources.list.d/*.{list,sources} /etc/apt/sources.list) is=() file
+	[[ ! -s $cache/debian.tar ]] || return 0
+	for file in "${from[@]}"; do
+		[[ ! -s $file ]] || is+=("$file")
+	done
+	mmdebstrap -q --variant=minbase --dpkgopt='path-exclude=/usr/share/*/man*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+	    --include=linux-image-cloud-amd64,systemd-sysv,udev,grub-efi-amd64-bin,initramfs-tools,e2fsprogs \
+	    "$(. /etc/os-release && echo "$VERSION_CODENAME")" new.tar "${is[@]}" && mv new.tar "$cache/debian.tar"
+}
+# At its end it looks at its files, once there is a prompt, and switches itself off
+at_login()
+{
+	cat <<-'END'
+	[Unit]
+	After=serial-getty@ttyS0.service
+	RequiresMountsFor=/boot/efi
+	[Service]
+	Type=oneshot
+	ExecStart=sh -c 'exec >/dev/ttyS0 2>&1; cd /; sha256sum --quiet -c sums && ls boot/efi/EFI/BOOT/* && systemctl is-active \
+	    serial-getty@ttyS0 && echo "found on sectors of $$(cat /sys/block/sda/queue/logical_block_size)"; poweroff -ff'
+	[Install]
+	WantedBy=multi-user.target
+	END
+}
+# debian FILE: a disk of it with sectors of 512 bytes, whose FAT can be on larger ones
+debian()
+{
+	local uuid
+	uuid=$(</proc/sys/kernel/random/uuid)
+	mkdir root && tar xf "$cache/debian.tar" --numeric-owner -C root && mkdir -p root/boot/{efi,grub} &&
+	    printf '%s\n' "UUID=$uuid / ext4 defaults 0 1" \
+	    'PARTLABEL=esp /boot/efi vfat defaults 0 1' >root/etc/fstab && mkdir root/etc/systemd/system.conf.d &&
+	    printf '%s\n' '[Manager]' DefaultDeviceTimeoutSec=1h >root/etc/systemd/system.conf.d/slow.conf &&
+	    at_login >root/etc/systemd/system/seen.service && mkdir -p root/etc/systemd/system/multi-user.target.wants &&
+	    ln -s ../seen.service root/etc/systemd/system/multi-user.target.wants/ && ln -s /dev/null root/etc/systemd/system/e2scrub_reap.service &&
+	    (cd root && find usr -type f -size +200k | sort | xargs -d '\n' sha256sum >sums) &&
+	    printf '%s\n' \
+	    "linux /vmlinuz root=UUID=$uuid ro console=ttyS0 mitigations=off no_timer_check systemd.default_timeout_start_sec=3600" \
+	    'initrd /initrd.img' boot >root/boot/grub/grub.cfg &&
+	    printf '%s\n' "search.fs_uuid $uuid root" 'set prefix=($root)/boot/grub' 'configfile $prefix/grub.cfg' >root/first.cfg &&
+	    chroot root grub-mkimage -O x86_64-efi -p /boot/grub -c first.cfg -o BOOTX64.EFI part_gpt ext2 linux normal search_fs_uuid configfile &&
+	    truncate -s 1200M "$1" && printf '%s\n' 'label: gpt' 'start=2048, size=100MiB, type=uefi, name=esp' 'size=1000MiB, type=linux' |
+	    sfdisk -q "$1" && truncate -s 100M esp && mkfs.fat -F 16 -S 4096 esp >/dev/null && mmd -i esp ::/EFI ::/EFI/BOOT &&
+	    mcopy -i esp root/BOOTX64.EFI ::/EFI/BOOT && dd status=none if=esp of="$1" bs=1M seek=1 conv=notrunc &&
+	    mke2fs -q -t ext4 -b 4096 -F -U "$uuid" -d root -E offset=$((101 << 20)) "$1" 256000 && rm -r root
+}
+comes_up()
+{
+	debian a && truncate -s 2G b && loop b -b 4096 && exits 0 "$pardd" if=a of="$dev" table=fix verify=1 && complete &&
+	    says ', table moved$' && losetup -d "$dev" && boots b 4096 && grep -qa 'login: ' serial
+}
 it "boots from a larger disk" cloned 512 350M kernel
 it "boots from a larger disk with sectors of 4096 bytes" cloned 4096 400M kernel
 if [[ -r $loader ]]; then
 	it "... by systemd-boot" cloned 4096 400M loader
 else
 	skip "no systemd-boot-efi" "... by systemd-boot"
+fi
+sentence="comes up as a Debian system, by GRUB, on a larger disk with sectors of 4096 bytes"
+if (cd "$scratch" && packed) >/dev/null 2>&1; then
+	it "$sentence" comes_up
+else
+	skip "no mmdebstrap, or no packages for it" "$sentence"
 fi
