@@ -182,6 +182,7 @@ CASE(counts_what_is_read_of_several_targets)
 {
 	struct result r[3] = { 0 };
 	static char name[3][32];
+	static struct plan each[3];
 	struct endpoint tee;
 	struct fault f;
 	unsigned i;
@@ -195,7 +196,9 @@ CASE(counts_what_is_read_of_several_targets)
 		assert_int_equal(write(fd, src.data, SIZE), SIZE);
 		close(fd);
 		o.target[i] = name[i];
+		each[i].dst = &tee;
 	}
+	p.each = each;
 	assert_int_equal(tee_open(&tee, &o, false, &f), 0);
 	assert_int_equal(tee_join(&tee, &f), 0);
 	p.dst = &tee;
