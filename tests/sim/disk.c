@@ -207,7 +207,7 @@ see(struct disk *d, const unsigned char *first, const unsigned char *last)
 		memcpy(d->seen, first, SECTOR);
 		d->known++;
 	}
-	if (d->again)
+	if (d->again && !d->lies)
 		memcpy(d->junk, last, d->block);
 }
 
