@@ -13,7 +13,7 @@
 
 typedef unsigned long long ull;
 
-static struct expat expat;
+static struct expat loaded;
 
 int
 hash_once(const struct algorithm *a, const void *buf, size_t len,
@@ -53,12 +53,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fault f = { 0 };
 	char *text = malloc(size + 1);
 
-	if (expat.XML_ParserCreate == NULL &&
-	    bmap_load_expat(&expat, "fuzz", &f) != 0)
+	if (loaded.XML_ParserCreate == NULL &&
+	    bmap_load_expat(&loaded, "fuzz", &f) != 0)
 		errx(2, "%s", f.text);
 	if (text == NULL)
 		err(2, NULL);
-	r.x = expat;
+	r.x = loaded;
 	memcpy(text, data, size);
 	text[size] = '\0';
 	if (bmap_parse(&r, "fuzz", text, &f) == 0 &&
