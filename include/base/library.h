@@ -14,9 +14,9 @@ struct library {
 };
 
 /*
- * Its functions are a list, #define LIBX_FUNCTIONS(X) X(x_open) X(x_close).  Of
- * that are made the table of pointers to them, and their names.  What one file
- * uses, it has by LIBRARY_STATIC: struct libx, and a const libx.
+ * Its functions are a list, #define LIBX_FUNCTIONS(X) X(x_open) X(x_close).  The
+ * table of pointers to them, and their names, are made from it.  For one file,
+ * LIBRARY_STATIC defines both: struct libx, and a const libx.
  */
 #define LIBRARY_MEMBER(name)	__typeof__(name) *(name);
 #define LIBRARY_NAME(name)	#name,

@@ -5,6 +5,7 @@
 #ifndef PARDD_ELSEWHERE_H
 #define PARDD_ELSEWHERE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 

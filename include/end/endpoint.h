@@ -52,7 +52,7 @@ struct end_spec {		/* what the command line says about an end */
 				 * 0 */
 	unsigned	 cdb_size;	/* bytes of a SCSI command (cdbsz=) */
 	int64_t		 bpt;		/* blocks of a transfer, or 0 */
-	int64_t		 retries;	/* see lane_again */
+	int64_t		 retries;	/* -1: not given; see lane_again */
 	bool		 rescue;	/* map=: a rescue handles its errors */
 	bool		 keeps;		/* what a target holds may be kept */
 	bool		 coe;		/* coe=1: go on after errors */

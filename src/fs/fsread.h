@@ -143,7 +143,7 @@ uint32_t fs_crc32c(uint32_t crc, const void *, size_t);
 uint64_t fs_le(const unsigned char *, int bytes);
 uint64_t fs_be(const unsigned char *, int bytes);
 
-/* False for 0. */
+/* Whether n is a power of two; 0 is none. */
 static inline bool
 fs_power_of_two(uint64_t n)
 {

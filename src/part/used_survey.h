@@ -72,8 +72,6 @@ bool look_lost(const struct look *, uint64_t off, uint64_t len);
  * What lies in pieces.
  */
 
-#define NOWHERE	UINT64_MAX
-
 enum {
 	LEVELS_MOST = 6,	/* of volumes in volumes */
 	IDLE_WHY = 160,		/* bytes */

@@ -182,13 +182,16 @@ write_sector(struct disk *d, size_t i, const unsigned char *from)
 static int
 one_sector(struct disk *d, const struct io *io, bool lies)
 {
-	size_t i = (io->off + io->done) / SECTOR;
+	size_t i = (io->off + io->done) / SECTOR, unit = d->block / SECTOR;
 
 	if (i >= d->sectors)
 		return io->op == OP_READ ? -1 : ENOSPC;
 	if (lies && io->op == OP_READ) {
-		if (d->requests > d->mute_at)
+		if (d->requests > d->mute_at) {
+			memset(d->denied + i - i % unit, true, unit);
 			return EIO;
+		}
+		d->junked[i] = true;
 		memcpy(io->buf + io->done, d->junk +
 		    i * SECTOR % d->block, SECTOR);
 		return 0;

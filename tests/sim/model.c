@@ -69,7 +69,7 @@ static const char *
 only_ours(unsigned t, const unsigned char *image)
 {
 	const struct disk *d = &machine.target[t];
-	size_t i;
+	size_t i, from;
 
 	for (i = 0; i < d->sectors; i++) {
 		if (memcmp(image + i * SECTOR, before[t] + i * SECTOR,
@@ -77,9 +77,9 @@ only_ours(unsigned t, const unsigned char *image)
 			continue;
 		if (i < order.seek || i >= order.seek + order.count)
 			return "a sector was written that is none of the copy";
-		if (!copied(image, i) && !machine.source.lied &&
-		    !(zeroed(image, i) &&
-		    near_bad(i - order.seek + order.skip)))
+		from = i - order.seek + order.skip;
+		if (!copied(image, i) && !machine.source.junked[from] &&
+		    !(zeroed(image, i) && near_bad(from)))
 			return "a sector is neither the source's nor the old";
 	}
 	return NULL;
@@ -119,7 +119,8 @@ map_true(const char *text)
 			    i - order.skip + order.seek))
 				return "the map calls finished what is not";
 			if (what == '-' && !near_bad(i) &&
-			    !machine.source.accused)
+			    !(machine.source.accused &&
+			    machine.source.denied[i]))
 				return "the map calls bad what is not";
 		}
 	}

@@ -40,7 +40,9 @@ struct disk {
 	unsigned	 answers;	/* for so many requests, and then */
 	uint64_t	 mute_at;	/* nothing but errors; a power cut may
 					 * come before this is understood, */
-	bool		 accused;
+	bool		 accused;	/* of these: */
+	bool		 denied[SECTORS];	/* good ones, with an error, */
+	bool		 junked[SECTORS];	/* or as junk, ever */
 	unsigned	 known;		/* if so many others were read well, */
 	unsigned char	 seen[SECTOR];	/* of which this was the last */
 	bool		 lies, lied;	/* now; ever */
