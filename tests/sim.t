@@ -71,8 +71,8 @@ needs "[[ -e '$top/config.mk' ]]" -- "it was configured elsewhere"
 it "finds a map that is saved without a flush" finds src/rescue/mapsaver.c \
     's/unflushed = !job->doubt && .*/unflushed = false;/' 'the map calls finished what is not'
 it "finds an end without a flush" finds src/run/lead.c 's/job_flush(job, &job->flush);/;/' 'a sector is missing'
-it "finds an error of an earlier write that is taken for this one's" finds src/copy/transfer.c \
-    's/ && !io->spent && left/ \&\& left/' '\(a sector is missing\|the map calls finished what is not\)'
+it "finds an error of an earlier write that is taken for this one's" finds src/end/lane.c \
+    's/ \&\& !io->spent//' '\(a sector is missing\|the map calls finished what is not\)'
 it "finds a rescue that goes on without the parts between bad ends" finds src/rescue/gaps.c \
     's/^\t    s == UNSCRAPED;/\t    false;/' \
     '\(a sector is missing that could be read\|the map is left with what could be tried\)' -r

@@ -38,6 +38,7 @@ struct junk {
 	struct sample	 known[JUNK_KNOWN];	/* blocks that differ from each
 						 * other */
 	size_t		 n, next;	/* how many; the one read next */
+	size_t		 more, replaced;	/* further ones seen, known */
 	struct edge	 late[JUNK_LATE];	/* of the last reads, */
 	size_t		 lates;		/* how many there were */
 	struct held	*held;		/* room for JUNK_HELD; NULL: none is
@@ -68,7 +69,7 @@ void junk_saw(struct junk *, uint64_t at, const unsigned char *, size_t len);
 
 /*
  * Record a read of the source at io->off, of a range that had the status "was".
- * Returns false if it is junk: the io has become one that failed with ENODEV.
+ * Returns false if it is junk, or may be: the io has become one that failed.
  * Holds no lock meanwhile except junk.look.
  */
 bool junk_feel(struct worker *, struct io *, enum seg_status was);

@@ -67,7 +67,7 @@ elsewhere_read(struct worker *w, struct lane *lane, struct io *io, uint64_t off)
 	io->done = 0;
 	io->err = io->status = 0;
 	lane_transfer(lane, io);
-	if (io->err == 0 && lane == &w->src)
+	if (io->err == 0 && io->done == io->len && lane == &w->src)
 		junk_saw(&w->job->junk, lane_place(lane, io->off), io->buf,
 		    io->len);
 	return io->err == 0;

@@ -43,7 +43,7 @@ junk_begin(struct junk *j, bool goes_on)
 {
 	j->held = goes_on ? malloc(JUNK_HELD * sizeof(*j->held)) : NULL;
 	j->n = j->next = j->lates = j->helds = j->asked = 0;
-	j->errors = j->believed = 0;
+	j->errors = j->believed = j->more = j->replaced = 0;
 	j->due = false;
 	pthread_mutex_init(&j->look, NULL);
 	pthread_mutex_init(&j->lock, NULL);
@@ -87,17 +87,25 @@ junk_other_known(struct junk *j, uint64_t sum)
 	return NULL;
 }
 
-/* lock */
+/*
+ * lock: the first blocks, and then, if "later", ever fewer: those at the start
+ * of a disk may all go bad.
+ */
 static void
-junk_know_block(struct junk *j, const struct sample *s)
+junk_know_block(struct junk *j, const struct sample *s, bool later)
 {
 	size_t i;
 
 	for (i = 0; i < j->n; i++)
 		if (j->known[i].sum == s->sum)
 			return;
-	if (j->n < JUNK_KNOWN)
+	if (j->n < JUNK_KNOWN) {
 		j->known[j->n++] = *s;
+	} else if (later) {
+		if ((j->more & (j->more + 1)) == 0)
+			j->known[j->replaced++ % JUNK_KNOWN] = *s;
+		j->more++;
+	}
 }
 
 /* lock */
@@ -115,8 +123,9 @@ junk_know(struct junk *j, const struct sample *s, size_t n,
 
 	pthread_mutex_lock(&j->lock);
 	for (i = 0; i < n; i++)
-		junk_know_block(j, &s[i]);
-	junk_note_edge(j, last, (struct seg){ .len = 0 });
+		junk_know_block(j, &s[i], false);
+	if (n > 0)
+		junk_note_edge(j, last, (struct seg){ .len = 0 });
 	pthread_mutex_unlock(&j->lock);
 }
 
@@ -226,14 +235,15 @@ junk_note(struct junk *j, const struct look *l, const struct seg *read)
 	struct held h = { *read, l->repeats || first != NULL ? l->first.sum :
 	    l->last.sum };
 	struct held other = { .sum = h.sum };
+	bool doubtful = l->repeats || late != NULL;
 
 	if (late != NULL && !l->repeats)
 		other.seg = late->read;
-	junk_know_block(j, &l->first);
-	junk_know_block(j, &l->last);
+	junk_know_block(j, &l->first, !doubtful);
+	junk_know_block(j, &l->last, !doubtful);
 	junk_note_edge(j, &l->first, *read);
 	junk_note_edge(j, &l->last, *read);
-	if ((!l->repeats && late == NULL) || junk_other_known(j, h.sum) == NULL)
+	if (!doubtful || junk_other_known(j, h.sum) == NULL)
 		return j->due;
 	junk_hold(j, &h);
 	if (other.seg.len > 0)
@@ -281,8 +291,8 @@ junk_reread(struct worker *w, struct io *io, struct sample *known,
 {
 	unsigned i, other = 0;
 
-	for (i = 0; i < tries && junk_choose(&w->job->junk, known, first);
-	    i++) {
+	for (i = 0; i < tries && (i < TRIES || !w->job->stop) &&
+	    junk_choose(&w->job->junk, known, first); i++) {
 		io->off = lane_off(&w->src, known->at);
 		io->done = 0;
 		io->err = io->status = 0;
@@ -290,6 +300,8 @@ junk_reread(struct worker *w, struct io *io, struct sample *known,
 		if (io->err != 0 || io->done < io->len) {
 			if (errno_is_gone(io->err))
 				return io->err;
+			if (io->err == ECANCELED)
+				break;
 			junk_unknow(&w->job->junk, known);
 		} else if (junk_sum(io->buf, io->len) == known->sum) {
 			junk_saw(&w->job->junk, known->at, io->buf, io->len);
@@ -322,7 +334,7 @@ junk_confirm(struct worker *w, struct held *first, bool now)
 	j->asked = j->helds;
 	j->due = false;
 	errors = j->errors;
-	now = now || j->helds >= MANY;
+	now = now || (j->helds >= MANY && !w->job->stop);
 	while (err == 0 && j->asked > 0) {
 		pthread_mutex_unlock(&j->lock);
 		err = junk_reread(w, &io, &known, first, now ? JUNK_KNOWN :

@@ -666,3 +666,21 @@ CASE(is_held_with_what_repeats_it)
 	assert_false(junk_doubts(&job, 0, CHUNK));
 	finish();
 }
+
+/* The blocks that were read first all go bad: later ones are known, too. */
+CASE(is_confirmed_by_what_was_read_later)
+{
+	struct worker *w = begin();
+	struct io io = { .op = OP_READ };
+	uint64_t off;
+
+	for (off = 0; off < LENGTH / 2; off += CHUNK / 8)
+		assert_int_equal(read_at(w, off, CHUNK / 8), 0);
+	lose(0, LENGTH / SECTOR / 8, 255);
+	assert_int_equal(read_at(w, 0, CHUNK), EIO);
+	memset(from + LENGTH / 2, 0, CHUNK);
+	assert_int_equal(read_at(w, LENGTH / 2, CHUNK), 0);
+	assert_true(junk_last(w, &io));
+	assert_false(junk_held(&job));
+	finish();
+}
