@@ -14,8 +14,8 @@ struct library {
 };
 
 /*
- * Its functions are a list, #define LIBX_FUNCTIONS(X) X(x_open) X(x_close).  The
- * table of pointers to them, and their names, are made from it.  For one file,
+ * Its functions are a list, #define LIBX_FUNCTIONS(X) X(x_open) X(x_close).  It
+ * makes the table of pointers to them, and their names.  For one file,
  * LIBRARY_STATIC defines both: struct libx, and a const libx.
  */
 #define LIBRARY_MEMBER(name)	__typeof__(name) *(name);

@@ -204,8 +204,8 @@ int flush_fd(int (*sync)(int), int fd, unsigned timeout);
 
 /*
  * Read the first block of a disk, if it has one, to see whether it has FUA for
- * "command".  Returns 0, or -1 with *f: it refuses that with this status (0: with
- * any), or there is no memory.
+ * "command".  Returns 0, or -1 with *f: it refuses that with this status (0:
+ * with any), or there is no memory.
  */
 int endpoint_try_fua(struct endpoint *, const char *command, int status,
     struct fault *f);
