@@ -45,8 +45,8 @@ struct below_place {		/* where the first "end" bytes lie */
  * come to lie elsewhere since (1) or not (0), or returns -1 with errno for the
  * same lack.  Where they are only known to be somewhere on the members of a
  * device, as of multipath and RAID, those may change while the bytes stay, and
- * do not count; nor does a file that does not answer: then its loop device is
- * the same if its medium has the same number.
+ * do not count; nor does a file that does not answer, or did not: then its loop
+ * device is the same if its medium has the same number.
  */
 int below_locate(dev_t node, uint64_t end, struct below_place *);
 int below_elsewhere(dev_t node, const struct below_place *was);

@@ -294,9 +294,9 @@ below_elsewhere(dev_t node, const struct below_place *was)
 	errno = was->stacked ? below_locate(node, was->end, &is) : 0;
 	if (was->stacked)
 		below_forget(&is);
-	return errno != 0 ? -1 : is.silent ? below_shifted(was) ||
-	    is.devices != was->devices : is.places != was->places ||
-	    is.offsets != was->offsets;
+	return errno != 0 ? -1 : is.silent || was->silent ?
+	    below_shifted(was) || is.devices != was->devices :
+	    is.places != was->places || is.offsets != was->offsets;
 }
 
 /* The first place that is a file, NULL: none, and errno says if that failed. */

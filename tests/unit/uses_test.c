@@ -342,6 +342,27 @@ CASE(lies_elsewhere)
 	}
 }
 
+/* A file that did not answer at first, or does not now, is not another one. */
+CASE(does_not_know_a_silent_file)
+{
+	struct below_place was;
+	struct node *loop;
+
+	two_disks();
+	has("/img", "x");
+	loop = add_loop("loop0", LOOP0, "/img", BLOCKS);
+	has("/sys/block/loop0/diskseq", "7\n");
+	loop->on = "/silent";
+	assert_int_equal(below_locate(LOOP0, BLOCK, &was), 0);
+	assert_true(was.silent);
+	assert_int_equal(below_elsewhere(LOOP0, &was), 0);
+	loop->on = "/img";
+	assert_int_equal(below_elsewhere(LOOP0, &was), 0);
+	has("/sys/block/loop0/diskseq", "8\n");
+	assert_int_equal(below_elsewhere(LOOP0, &was), 1);
+	below_forget(&was);
+}
+
 /* Of a linear volume, what is behind the range does not matter. */
 CASE(lies_in_another_volume)
 {
