@@ -222,7 +222,7 @@ claim_node(struct claims *c, dev_t node, const char *kernel_name,
 		return -1;
 	if (c->n == CLAIMS_MOST)
 		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
-		    "partitions to claim", c->name, CLAIMS_MOST);
+		    "partitions and files to claim", c->name, CLAIMS_MOST);
 	fd = claim_open_node(c, node, kernel_name, O_EXCL);
 	if (fd >= 0) {
 		c->node[c->n] = node;
@@ -635,16 +635,26 @@ static int
 claim_copies(struct claims *c, int fd, struct range r, struct fault *f)
 {
 	const struct opts *o = c->plan->opts;
+	struct usage use = { .unknown = USE_HELD, .unread = "it" };
 
-	if (c->n == CLAIMS_MOST || (c->over & USE_HELD) != 0 || (o->targets >
-	    1 && (o->force & FORCE_OVERLAP) != 0) ||
-	    (fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+	if ((c->over & USE_HELD) != 0 || (o->targets > 1 &&
+	    (o->force & FORCE_OVERLAP) != 0))
 		return 0;
+	if (!lock_copy(fd, F_RDLCK, r.from, r.to))
+		return opts_refuse(f, FORCE_HELD, "%s: another copy is being "
+		    "made to the same bytes of its file; end that first",
+		    c->name);
+	if (c->n == CLAIMS_MOST)
+		return opts_refuse(f, FORCE_HELD, "%s: more than %d partitions "
+		    "and files to claim", c->name, CLAIMS_MOST);
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);	/* it has the lock, too */
+	if (fd < 0) {
+		use.err = errno;
+		return claim_not_known(f, c->name, "its file", &use);
+	}
 	c->node[c->n] = NO_NODE;
 	c->fd[c->n++] = fd;
-	return lock_copy(fd, F_RDLCK, r.from, r.to) ? 0 :
-	    opts_refuse(f, FORCE_HELD, "%s: another copy is being made to the "
-	    "same bytes of its file; end that first", c->name);
+	return 0;
 }
 
 /*
