@@ -304,7 +304,8 @@ int open_found(int path, const char *name, int flags);
  * Lock a range of a file for other copies to see, as long as fd is open: "type"
  * is F_WRLCK for a copy that writes it as fd, F_RDLCK for one that writes it by
  * way of something else.  False if another has locked part of it, unless both
- * are F_RDLCK.  An fd that is open only to read only asks for F_WRLCK, and what
+ * are F_RDLCK, or it has locked the bytes themselves as well, which no copy
+ * does.  An fd that is open only to read only asks for F_WRLCK, and what
  * cannot be asked is true.
  */
 bool lock_copy(int fd, short type, uint64_t from, uint64_t to);

@@ -1,6 +1,6 @@
 /*
- * Reopening the file that was found.  A name that leads elsewhere by now has no
- * effect.
+ * Reopening the file that was found, and locking it against other copies.  A
+ * name that leads elsewhere by now has no effect.
  */
 #include "end/backend.h"
 
@@ -103,13 +103,18 @@ lock_copy(int fd, short type, uint64_t from, uint64_t to)
 {
 	struct flock range = { .l_type = type, .l_whence = SEEK_SET,
 		.l_start = (off_t)(LOCKS_OF_COPIES + from) }, ask;
+	bool taken;
 
 	if (from >= to || from >= LOCKS_OF_COPIES)
 		return true;
 	if (to < LOCKS_OF_COPIES)
 		range.l_len = (off_t)(to - from);
 	ask = range;
-	return fcntl(fd, F_OFD_SETLK, &range) == 0 ||
-	    (errno != EAGAIN && errno != EACCES && (errno != EBADF ||
-	    fcntl(fd, F_OFD_GETLK, &ask) != 0 || ask.l_type == F_UNLCK));
+	if (fcntl(fd, F_OFD_SETLK, &range) == 0 || (errno != EAGAIN &&
+	    errno != EACCES && errno != EBADF))
+		return true;
+	taken = errno != EBADF;
+	if (fcntl(fd, F_OFD_GETLK, &ask) != 0 || ask.l_type == F_UNLCK)
+		return !taken;
+	return (uint64_t)ask.l_start < LOCKS_OF_COPIES;	/* of all the file */
 }

@@ -78,6 +78,33 @@ CASE(follows_a_link_to_the_same)
 	close(path);
 }
 
+/* A lock of all the file, as lockf makes, is not that of a copy. */
+CASE(locks_against_copies_only)
+{
+	int by = open(name, O_RDWR | O_CLOEXEC);
+	int own = open(name, O_RDWR | O_CLOEXEC);
+	int reader = open(name, O_RDONLY | O_CLOEXEC);
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	assert_true(by >= 0 && own >= 0 && reader >= 0);
+	assert_true(lock_copy(by, F_WRLCK, 0, 512));
+	assert_false(lock_copy(own, F_WRLCK, 511, 1024));
+	assert_false(lock_copy(own, F_RDLCK, 511, UINT64_MAX));
+	assert_false(lock_copy(reader, F_WRLCK, 0, 1));
+	assert_true(lock_copy(own, F_WRLCK, 512, 1024));
+	assert_int_equal(fcntl(by, F_OFD_SETLK, &(struct flock){ .l_type =
+	    F_UNLCK, .l_whence = SEEK_SET }), 0);
+	assert_int_equal(fcntl(own, F_OFD_SETLK, &(struct flock){ .l_type =
+	    F_UNLCK, .l_whence = SEEK_SET }), 0);
+	assert_int_equal(fcntl(by, F_OFD_SETLK, &all), 0);
+	assert_true(lock_copy(own, F_WRLCK, 0, 512));
+	assert_true(lock_copy(own, F_RDLCK, 0, UINT64_MAX));
+	assert_true(lock_copy(reader, F_WRLCK, 0, 512));
+	close(by);
+	close(own);
+	close(reader);
+}
+
 CASE(opens_the_file_itself)
 {
 	int path = open(name, O_PATH | O_CLOEXEC);
