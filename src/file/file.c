@@ -377,7 +377,8 @@ file_lock(const struct endpoint *ep, int fd, uint64_t from, uint64_t to,
 	    (ep->layer < 0 || lock_copy(ep->layer, F_WRLCK, from, to))))
 		return 0;
 	return opts_refuse(f, FORCE_HELD, "%s: another copy is being made to "
-	    "the same bytes of it; end that first", ep->name);
+	    "the same bytes of it, or by way of a server that has it open; end "
+	    "that first", ep->name);
 }
 
 /* A lock on a shared descriptor would outlive this process. */
