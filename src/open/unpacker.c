@@ -5,8 +5,9 @@
  *
  * Threads unpack the blocks for which somebody waits, and meanwhile those that
  * will be read next, as the map of the copy says.  Each block is in a slot;
- * there are as many as fit into the memory.  Before the copy, when there are no
- * threads yet, whoever needs a block unpacks it.
+ * there are as many as fit into the memory, and behind them places for how
+ * blocks have failed, which are not read anew for everybody who asks.  Before
+ * the copy, when there are no threads yet, whoever needs a block unpacks it.
  *
  *	u	unpacker->lock; the map's is taken below it.  Released while a
  *		block is read, unpacked, or copied from its slot
@@ -75,7 +76,7 @@ struct unpacker {
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 work, done;
 	struct slot	 slot[SLOTS_MOST + FAILED_MOST];
-	size_t		 failures;	/* u: put behind "slots" so far */
+	size_t		 failures;	/* u: put over an older one so far */
 	struct want	*wants;		/* u */
 	size_t		 front;		/* u: the part needed last */
 	struct map	*map;		/* u: of what will be read, or NULL */
@@ -300,17 +301,32 @@ unpacker_pick(struct unpacker *u)
 	return s;
 }
 
+/* A place for what has failed: an empty one, or the oldest. */
+static struct slot *
+slot_for_failed(struct unpacker *u)
+{
+	struct slot *f = &u->slot[u->slots];
+	unsigned i;
+
+	for (i = 0; i < FAILED_MOST; i++)
+		if (f[i].state == EMPTY)
+			return &f[i];
+	return &f[u->failures++ % FAILED_MOST];
+}
+
 /* What has failed is kept in mind, but not in a slot, if that can be. */
 static void
 slot_done(struct unpacker *u, struct slot *s)
 {
-	struct slot *f = &u->slot[u->slots + u->failures % FAILED_MOST];
+	struct slot *f;
 
 	s->state = s->failed.err == ECANCELED ? EMPTY : READY;
 	s->used = ++u->ticks;
-	if (s->state == EMPTY || s->failed.err == 0 || f->users > 0)
+	if (s->state == EMPTY || s->failed.err == 0)
 		return;
-	u->failures++;
+	f = slot_for_failed(u);
+	if (f->users > 0)
+		return;
 	*f = *s;
 	f->buf = NULL;
 	s->state = EMPTY;
