@@ -474,6 +474,15 @@ tried()
 	done
 	tries 4 of=image compare=1 coe=1 retries=2
 }
+# Nor are random questions whether the source reads elsewhere any of these.
+probed()
+{
+	local size
+	content image 5000 && xz -0c -T2 --block-size=102400 image >x && size=$(stat -c %s x) &&
+	    run with_faults "on=$PWD/x op=read at=1048576+$((size - 1114112)) whole fail=EIO" \
+	    "$pardd" if=x of=dst decode=auto coe=1 skip=4200 &&
+	    [[ $(grep '^read ' faults | sort | uniq -c | awk '$1 < 2') = "" ]] || fail "$(sort faults | uniq -c)"
+}
 loses()
 {
 	local size
@@ -545,6 +554,7 @@ ends_at()
 it "unpacks a stream up to a bad sector" ends_at
 it "reads again what could not be read" eval 'retried 1 coe=1 && rm dst && retried 2 coe=1 retries=1'
 it "asks for a bad sector below a block twice, and once more for each of retries=" tried
+it "... by the copy, whatever else has asked" probed
 server_dies()
 {
 	blocked xz || return

@@ -66,6 +66,7 @@ elsewhere_read(struct worker *w, struct lane *lane, struct io *io, uint64_t off)
 	io->off = off - lane_place(lane, off) % io->len;
 	io->done = 0;
 	io->err = io->status = 0;
+	io->careful = lane->ep->carrier == NULL;	/* else it is a try */
 	lane_transfer(lane, io);
 	if (io->err == 0 && io->done == io->len && lane == &w->src)
 		junk_saw(&w->job->junk, lane_place(lane, io->off), io->buf,
@@ -149,8 +150,7 @@ static enum answer
 with_buffer(struct worker *w, struct lane *lane, enum answer (*asks)(struct
     worker *, struct lane *, struct io *, unsigned), unsigned most)
 {
-	struct io io = { .op = OP_READ, .len = w->job->p->sector,
-		.careful = true };
+	struct io io = { .op = OP_READ, .len = w->job->p->sector };
 	enum answer answer;
 
 	io.buf = page_alloc(io.len);

@@ -48,7 +48,7 @@ struct slot {
 	size_t		 part;	/* u: which it has, unless it is empty */
 	unsigned	 users;	/* u: who copy from it */
 	uint64_t	 given;	/* u: bytes of it so far */
-	unsigned	 again;	/* u: the last try, see unpacker_give */
+	unsigned	 again;	/* u: the last try for which it was read */
 	uint64_t	 used;	/* u: when, by "ticks" */
 	unsigned char	*buf;	/* of its user while it is busy, else const */
 	struct io	 failed;	/* how, if its err is not 0 */
@@ -66,6 +66,7 @@ struct unpack {			/* one thread's */
 struct want {			/* of somebody who waits for a part */
 	struct want	*next;
 	size_t		 part;
+	unsigned	 again;		/* 0, or the try, if it had failed */
 };
 
 struct unpacker {
@@ -298,6 +299,9 @@ unpacker_pick(struct unpacker *u)
 	s->state = BUSY;
 	s->part = i;
 	s->given = s->again = 0;
+	for (w = u->wants; w != NULL; w = w->next)
+		if (w->part == i)
+			s->again = MAX(s->again, w->again);
 	return s;
 }
 
@@ -465,9 +469,10 @@ want_insert(struct want **at, struct want *want)
 
 /* Wait for a part, with the lock; NULL: the copy is being stopped. */
 static struct slot *
-unpacker_wait(struct unpacker *u, size_t part, const struct lane *lane)
+unpacker_wait(struct unpacker *u, size_t part, unsigned again,
+    const struct lane *lane)
 {
-	struct want want = { .part = part }, **at;
+	struct want want = { .part = part, .again = again }, **at;
 	struct slot *s;
 	struct timespec t;
 
@@ -512,14 +517,15 @@ unpacker_give(struct unpacker *u, const struct lane *lane, struct io *io)
 	if (s != NULL && s->state == READY && s->failed.err != 0 &&
 	    s->again < again && s->users == 0)
 		s->state = EMPTY;
-	s = unpacker_wait(u, i, lane);
+	else
+		again = 0;	/* whoever it is that reads it first */
+	s = unpacker_wait(u, i, again, lane);
 	if (s == NULL) {
 		pthread_mutex_unlock(&u->lock);
 		io->err = ECANCELED;
 		return false;
 	}
 	s->users++;
-	s->again = MAX(s->again, again);
 	u->front = i;
 	pthread_mutex_unlock(&u->lock);
 	if (s->failed.err == 0) {

@@ -191,8 +191,7 @@ static bool
 liveness_there(struct worker *w, unsigned most)
 {
 	struct liveness *l = &w->job->rescue->liveness;
-	struct io io = { .op = OP_READ, .len = w->job->p->sector,
-		.careful = true };
+	struct io io = { .op = OP_READ, .len = w->job->p->sector };
 	size_t mark = liveness_mark(w);
 	enum answer answer;
 
