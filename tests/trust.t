@@ -126,24 +126,25 @@ it "refuses a map with another target" another dst
 # One byte in much data differs, which a look at a few places would not find.
 touched_up()
 {
-	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && until_true 5 touch_up &&
+	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && until_true 5 touch_up dst 700001 &&
 	    cp dst before && cp map map.before &&
 	    refuses 'was written to since map was saved.*remove its line "# pardd target"' -d &&
 	    refuses 'was written to since map was saved' && same dst before && same map map.before &&
 	    sed -i '/^# pardd target/d' map && exits 0 "$pardd" if=src of=dst map=map && complete
 }
+# touch_up FILE AT: so that its time says it
 touch_up()
 {
 	local was
-	was=$(stat -c %y dst)
-	printf x | dd of=dst bs=1 seek=700001 conv=notrunc status=none && [[ $(stat -c %y dst) != "$was" ]]
+	was=$(stat -c %y "$1")
+	printf x | dd of="$1" bs=1 seek="$2" conv=notrunc status=none && [[ $(stat -c %y "$1") != "$was" ]]
 }
 it "refuses a target that was written to since the map was saved" touched_up
 # A sample of what is finished would miss it.
 source_touched()
 {
-	stuff && exits 0 "$pardd" if=src of=dst map=map count=2048 && printf x | dd of=src bs=1 seek=20000 conv=notrunc 2>/dev/null &&
-	    refuses 'src was written to since map was begun.*remove its line "# pardd source"' &&
+	stuff && exits 0 "$pardd" if=src of=dst map=map count=2048 && until_true 5 touch_up src 20000 &&
+	    refuses 'src was written to or replaced since map was begun; name another .*remove the line "# pardd source"' &&
 	    refuses 'src was written to' -d && sed -i '/^# pardd source/d' map &&
 	    exits 0 "$pardd" if=src of=dst map=map && touch src && refuses 'src was written to' &&
 	    sed -i 's/ modified=.*//' map && exits 0 "$pardd" if=src of=dst map=map && grep -q modified= map &&
