@@ -15,8 +15,9 @@ enum { CLAIMS_MOST = 256 };
 
 struct claims {
 	int	fd[CLAIMS_MOST];	/* nodes claimed with O_EXCL, or through
-					 * another one of them */
-	dev_t	node[CLAIMS_MOST];	/* their numbers */
+					 * another one of them; and files,
+					 * locked for other copies to see */
+	dev_t	node[CLAIMS_MOST];	/* their numbers; (dev_t)-1: a file */
 	size_t	n;
 	int	lock;			/* flock(2) on the whole disk, unless
 					 * that is claimed; or -1 */

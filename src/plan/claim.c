@@ -1011,8 +1011,11 @@ static int
 check_locked(struct claims *c, struct fault *f)
 {
 	struct usage use;
+	size_t i = 0;
 
-	if ((c->over & USE_HELD) != 0 || c->server_locks)
+	while (i < c->n && c->node[i] == NO_NODE)
+		i++;
+	if (i == c->n || (c->over & USE_HELD) != 0 || c->server_locks)
 		return 0;
 	if (usage_of_locked(is_held, c, &use))
 		return claim_in_use(f, c->name, "the disk", &use);
@@ -1059,7 +1062,7 @@ claims_take(struct claims *c, const struct claims *others,
 	    plan_target_end(p) == p->dst_off))
 		return 0;
 	failed = p->dst->is.device ? claim_device(c, f) != 0 ||
-	    (c->n > 0 && check_locked(c, f) != 0) ? -1 : 0 : claim_file(c, f);
+	    check_locked(c, f) != 0 ? -1 : 0 : claim_file(c, f);
 	if (failed != 0)
 		claims_release(c);
 	return failed;
