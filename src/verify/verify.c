@@ -433,14 +433,11 @@ check_data_of(struct worker *w, unsigned target, uint64_t off, size_t len)
 static uint64_t
 checked_end(struct job *job, unsigned target)
 {
-	const struct plan *p = job->p;
 	uint64_t end = map_totals(&job->map).end;
 
 	if (end == 0 || map_at(&job->map, end - 1) == OUTSIDE)
 		return end;
-	if ((p->opts->conv & CONV_PAD) != 0)
-		end = round_up(end, p->bs);
-	return round_up(end, MAX(plan_each(p, target)->dst->geo.block, 1U));
+	return ranges_end(plan_each(job->p, target), end);
 }
 
 /*
