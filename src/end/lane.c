@@ -283,7 +283,7 @@ lane_again(struct lane *lane, struct io *io)
 {
 	bool worth = lane->again < lane->ep->spec.retries &&
 	    (io->op == OP_READ ? errno_is_medium(io->err) :
-	    io->err == EIO && !io->spent);
+	    io->op == OP_WRITE && io->err == EIO && !io->spent);
 
 	lane->again = worth ? lane->again + 1 : 0;
 	if (worth && io->op == OP_WRITE) {
