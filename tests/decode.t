@@ -94,6 +94,13 @@ if can_loop; then
 		    run "$pardd" if=y of="$dev" decode=auto && says 'it is (cut short|damaged)'
 	}
 	it "... but not for a length of gz that cannot be" no_length
+	# It may be all wrong, and a part of it is nothing to recommend.
+	cut_length()
+	{
+		packed gz 300 && head -c 50000 x >y && printf '\xff\xff\x7f\0' >>y && truncate -s 512K disk && loop disk &&
+		    refused 'y says of itself that at least 8388607 are to be copied$' if=y of="$dev" decode=auto
+	}
+	it "... and says who says so if that may be" cut_length
 	onto_disk()
 	{
 		packed xzb 1000 && truncate -s 2M disk && loop disk && exits 0 "$pardd" if=x of="$dev" decode=auto verify=1 &&

@@ -132,12 +132,17 @@ too_small(const struct plan *p, struct fault *f)
 		return 0;
 	if (length <= room - p->dst_off)
 		return 0;
+	if (!p->bounded)	/* a cut gz may say anything */
+		return fault_set(f, STATUS_REFUSED, "%s%s has room for %llu "
+		    "bytes from byte %llu on, but %s says of itself that at "
+		    "least %llu are to be copied", p->dst->lim.within,
+		    p->dst->name, (ull)(room - p->dst_off), (ull)p->dst_off,
+		    p->src->name, (ull)length);
 	advise_count(p, room - p->dst_off, advice, sizeof(advice));
 	return fault_set(f, STATUS_REFUSED, "%s%s has room for %llu bytes from "
-	    "byte %llu on, but %s%llu are to be copied; %s",
-	    p->dst->lim.within, p->dst->name, (ull)(room - p->dst_off),
-	    (ull)p->dst_off, p->bounded ? "" : "at least ", (ull)length,
-	    advice);
+	    "byte %llu on, but %llu are to be copied; %s", p->dst->lim.within,
+	    p->dst->name, (ull)(room - p->dst_off), (ull)p->dst_off,
+	    (ull)length, advice);
 }
 
 static int
