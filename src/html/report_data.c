@@ -148,7 +148,7 @@ rows_make(struct volumes *v, const struct parts *t, const struct plan *p)
 
 /*
  * Make the rows, and name them by what is on an end, whose copy begins at byte
- * "begin"; with a map, only by what it has.
+ * "begin"; with a map, only from what is finished.
  */
 static void
 rows_fill(struct volumes *v, struct parts *t, const struct plan *p,
