@@ -6,8 +6,6 @@
  */
 #include "test.h"
 
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "rescue/exclusive.h"
 

@@ -7,13 +7,9 @@
 #include "config.h"
 
 #ifdef HAVE_LIBFUSE3
-#include <errno.h>
-#include <fcntl.h>
 #include <semaphore.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
 #define FUSE_USE_VERSION 34
 #include <fuse3/fuse_lowlevel.h>
