@@ -96,7 +96,7 @@ parted()
 kinds=(xfs btrfs ntfs exfat fat16 fat32)
 [[ $VARIANT = plain ]] || kinds=(btrfs ntfs)
 for kind in "${kinds[@]}"; do
-	if able 'here "$kind"' "no tools for it"; then
+	if able 'here "$kind"' "no tools for $kind"; then
 		it "copies an image of a $kind, and every file is there" image "$kind"
 		it "... the partition of a disk" parted "$kind"
 		it "... the disk, onto one that was full" cloned "$kind"
