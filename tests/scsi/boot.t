@@ -56,10 +56,10 @@ system()
 	    mcopy -i esp vmlinuz initrd :: && starter "$3" && dd status=none if=esp of="$1" bs=1M seek=1 conv=notrunc &&
 	    mke2fs -q -t ext4 -b 4096 -F -d root -E offset=$((101 << 20)) "$1" 38400
 }
-# boots FILE SECTOR
+# boots FILE SECTOR [SECONDS]
 boots()
 {
-	cp "$ovmf/OVMF_VARS_4M.fd" vars && timeout 1800 qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -m 1024 \
+	cp "$ovmf/OVMF_VARS_4M.fd" vars && timeout "${3:-900}" qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -m 1024 \
 	    -cpu max,erms=off,fsrm=off,la57=off,smap=off,smep=off,umip=off,pku=off,mpx=off -nodefaults -display none -no-reboot \
 	    -drive "if=pflash,format=raw,readonly=on,file=$ovmf/OVMF_CODE_4M.fd" -drive if=pflash,format=raw,file=vars \
 	    -device virtio-scsi-pci -drive "file=$1,format=raw,if=none,id=d" -serial file:serial \
@@ -124,7 +124,7 @@ debian()
 comes_up()
 {
 	debian a && truncate -s 2G b && loop b -b 4096 && exits 0 "$pardd" if=a of="$dev" table=fix verify=1 && complete &&
-	    says ', table moved$' && losetup -d "$dev" && boots b 4096 && grep -qa 'login: ' serial
+	    says ', table moved$' && losetup -d "$dev" && boots b 4096 1800 && grep -qa 'login: ' serial
 }
 it "boots from a larger disk" cloned 512 350M kernel
 it "boots from a larger disk with sectors of 4096 bytes" cloned 4096 400M kernel
