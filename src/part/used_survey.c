@@ -317,14 +317,13 @@ used_take(struct used *u, const struct plan *p, const struct used_fs *fs,
 	return err;
 }
 
-/* Look into what is encrypted there, and not in its volumes, by *mapper. */
+/* Look into what is encrypted there by *mapper. */
 static bool
 used_opened(struct used_fs *fs, struct look *l, struct fs_map *m, dev_t *mapper)
 {
 	char why[IDLE_WHY];
 
-	if (strstr(m->type, "_member") != NULL ||
-	    used_open(l, m, mapper, why) >= 0)
+	if (used_open(l, m, mapper, why) >= 0)
 		return true;
 	used_take_account(fs, m);
 	return used_whole(fs, "%s", why) == 0;

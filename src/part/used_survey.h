@@ -87,9 +87,11 @@ int used_add(struct used *, unsigned partition, uint64_t off, uint64_t length);
 int used_add_volumes(struct used *, size_t within, struct fs_map *);
 
 /*
- * Find an open mapping that shows what is encrypted in ->fs: then it has one
- * volume, which is read by the device *mapper.  Returns 0; 1 if nothing is seen
- * to be encrypted; or -1 with the reason in "why" (IDLE_WHY bytes).
+ * Find the open mapping that shows what is encrypted in ->fs: then it has one
+ * volume, which is read by the device *mapper, and the map's own are gone.
+ * Returns 0; 1 if nothing is seen to be encrypted; or -1 with the reason in
+ * "why" (IDLE_WHY bytes), as if more than one mapping is there, or one that
+ * nobody knows, but for those of a group's own volumes.
  */
 int used_open(struct look *, struct fs_map *, dev_t *mapper, char *why);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -212,29 +213,75 @@ used_add_volumes(struct used *u, size_t within, struct fs_map *m)
 
 enum { PIECES = 16 };		/* of one: of BitLocker about 8 */
 
+/* Whether a device is of a group of LVM, or a RAID of md. */
+static bool
+is_group(dev_t node)
+{
+	char path[100], uuid[256];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/md/level",
+	    major(node), minor(node));
+	if (sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)))
+		return true;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/dm/uuid",
+	    major(node), minor(node));
+	return sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)) &&
+	    strncmp(uuid, "LVM-", 4) == 0;
+}
+
 /*
- * Where in ->fs a piece lies, if all of it does, and in order; *here: a part of
- * it does.
+ * Whether a place belongs to a device above it, below the mapping: one of the
+ * group, if a member of that is examined, which is in so many groups, itself
+ * included; or another mapping, which counts itself, if it is only somewhere.
+ */
+static bool
+is_of_another(const struct stack *s, const struct stack_place *p,
+    dev_t mapper, size_t member)
+{
+	struct dm_piece piece[PIECES];
+	bool somewhere = p->somewhere;
+	size_t n;
+
+	while (p->step != STACK_TOP) {
+		p = &s->at[p->above];
+		if (p->ino != 0 || p->dev == mapper)
+			continue;
+		if (member > 0 && is_group(p->dev) && --member == 0)
+			return true;
+		(void)dm_crypt(p->dev, piece, PIECES, &n);
+		if (somewhere && n > 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where in ->fs a piece of a mapping lies, if all of it does, and in order;
+ * *here: a part of it does, or may.
  */
 static uint64_t
-open_place(const struct look *l, const struct disk *d,
-    const struct dm_piece *piece, bool *here)
+open_place(const struct look *l, const struct disk *d, dev_t mapper,
+    const struct dm_piece *piece, size_t member, bool *here)
 {
 	uint64_t first = NOWHERE, done = 0, off, n, at, from, a, b;
 	const struct stack_place *p;
+	const struct used_fs *by;
 	struct stack s;
 
 	stack_begin(&s, STACK_TABLES);
 	stack_add(&s, (struct stack_place){ .dev = piece->node,
 	    .from = piece->off, .to = piece->off + piece->length });
 	stack_down(&s);
+	*here |= sysfs_unasked(s.err) != 0;
 	for (p = s.at; p < s.at + s.n; p++) {
-		if (p->dev != d->whole || p->ino != 0 || p->somewhere)
+		if (p->dev != d->whole || p->ino != 0 ||
+		    is_of_another(&s, p, mapper, member))
 			continue;
 		from = p->from;
 		for (off = 0; off < l->fs->length; off += n) {
 			n = l->fs->length - off;
-			at = used_place(l->u, l->fs, off, &n) + d->start;
+			by = l->fs;
+			at = volume_up(l->u, &by, off, &n, true) + d->start;
 			a = MAX(at, p->from);
 			b = MIN(at + n, p->to);
 			if (a >= b)
@@ -242,7 +289,8 @@ open_place(const struct look *l, const struct disk *d,
 			*here = true;
 			if (done == 0)
 				first = off + (a - at);
-			if (a == from && off + (a - at) == first + done) {
+			if (!p->somewhere && a == from &&
+			    off + (a - at) == first + done) {
 				done += b - a;
 				from = b;
 			}
@@ -252,16 +300,33 @@ open_place(const struct look *l, const struct disk *d,
 	return done == piece->length ? first : NOWHERE;
 }
 
-/* Find what a mapping has of ->fs; false: not, or not only, that. */
+/*
+ * Find what a mapping has of ->fs; false: not, or not only, that.  *crypt: its
+ * table says that it encrypts.
+ */
 static bool
 open_within(const struct look *l, const struct fs_map *m, const struct disk *d,
-    dev_t mapper, struct fs_volume *v, bool *here)
+    dev_t mapper, struct fs_volume *v, bool *crypt, bool *here)
 {
+	const struct dm_piece all = { .node = mapper, .length = UINT64_MAX };
+	size_t member = strstr(m->type, "_member") != NULL ? 1 : 0;
+	const struct used_fs *fs = l->fs;
+	bool good, striped;
 	struct dm_piece piece[PIECES];
 	struct fs_piece *to = v->piece;
 	size_t n, i, k;
-	bool good = dm_crypt(mapper, piece, PIECES, &n) == 0 && n > 0;
+	int err = dm_crypt(mapper, piece, PIECES, &n);
 
+	for (; member > 0 && fs->within > 0 && fs->mapper == 0; member++)
+		fs = &l->u->fs[fs->within - 1];
+	*crypt = n > 0;
+	good = err == 0 && n > 0;
+	if (err != 0) {			/* linear: its bytes as they are */
+		if (n > 0 || dm_pieces(mapper, piece, PIECES, &n,
+		    &striped) != 0)
+			open_place(l, d, mapper, &all, member, here);
+		return false;
+	}
 	v->length = 0;
 	for (i = 0; i < n; i++) {
 		to[i] = (struct fs_piece){ .at = v->length, .off = NOWHERE,
@@ -271,7 +336,7 @@ open_within(const struct look *l, const struct fs_map *m, const struct disk *d,
 		v->length += to[i].len;
 		if (piece[i].node == 0)
 			continue;
-		to[i].off = open_place(l, d, &piece[i], here);
+		to[i].off = open_place(l, d, mapper, &piece[i], member, here);
 		good = good && to[i].off != NOWHERE && to[i].off >= m->payload;
 		for (k = 0; k < i && good; k++)
 			good = to[k].off >= to[i].off + to[i].len ||
@@ -283,54 +348,97 @@ open_within(const struct look *l, const struct fs_map *m, const struct disk *d,
 
 /*
  * Try the mapping of this name and kind.  Returns 0 if it shows what is in
- * ->fs; -1 if it has bytes of that, but is no such mapping; else 1.
+ * ->fs; -1 if it has bytes of that, or may, but is no such mapping; else 1.
  */
 static int
-open_take(const struct look *l, struct fs_map *m, const struct disk *d,
-    const char *name, const char *kind, dev_t *mapper, char *why)
+open_take(const struct look *l, const struct fs_map *m, const struct disk *d,
+    const char *name, const char *kind, dev_t *mapper, struct fs_volume *v,
+    char *why)
 {
-	struct fs_volume *v = m->volume;
+	/* These have their bytes as they are, or those of a volume. */
+	static const char *const fine[] = { "LVM-", "mpath-", "DMRAID-" };
 	char path[300], uuid[256];
-	bool here = false, good;
+	bool here = false, crypt = false, good;
+	size_t i;
 
 	snprintf(path, sizeof(path), "/sys/block/%s", name);
 	*mapper = sysfs_node(AT_FDCWD, path);
 	snprintf(path, sizeof(path), "/sys/block/%s/dm/name", name);
-	(void)sysfs_text(AT_FDCWD, path, v->name, sizeof(v->name));
-	snprintf(path, sizeof(path), "/sys/block/%s/dm/uuid", name);
-	if (!sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)) ||
-	    strncmp(uuid, "CRYPT-", 6) != 0)
+	if (!sysfs_text(AT_FDCWD, path, v->name, sizeof(v->name))) {
+		if (sysfs_unasked(errno) == 0)
+			return 1;
+		here = true;
+		strlcpy(v->name, name, sizeof(v->name));
+	}
+	if (*mapper == d->whole)
 		return 1;
-	good = open_within(l, m, d, *mapper, v, &here) && kind != NULL &&
-	    strncmp(uuid, kind, strlen(kind)) == 0;
-	if (here && !good)
-		snprintf(why, IDLE_WHY, kind == NULL ? "%.64s, which is "
-		    "encrypted, lies on it" : "it is encrypted, and %.64s, its "
-		    "open mapping, cannot be looked up, or is no simple one",
+	snprintf(path, sizeof(path), "/sys/block/%s/dm/uuid", name);
+	if (!sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)))
+		uuid[0] = '\0';
+	for (i = 0; i < sizeof(fine) / sizeof(*fine); i++)
+		if (strncmp(uuid, fine[i], strlen(fine[i])) == 0)
+			return 1;
+	good = open_within(l, m, d, *mapper, v, &crypt, &here) &&
+	    kind != NULL && strncmp(uuid, kind, strlen(kind)) == 0;
+	if (!here)
+		return 1;
+	if (!good && kind != NULL && (crypt || m->payload > 0))
+		snprintf(why, IDLE_WHY, "it is encrypted, and %.48s, its open "
+		    "mapping, cannot be looked up, shows only a part, or has "
+		    "its header elsewhere", v->name);
+	else if (!good)
+		snprintf(why, IDLE_WHY, crypt ? "%.64s, which is encrypted, "
+		    "lies on it" : "%.64s lies on it, and cannot be looked up",
 		    v->name);
-	return !here ? 1 : good ? 0 : -1;
+	return good ? 0 : -1;
 }
 
-/* Try all mappings, unless one is read already.  Returns as open_take. */
+/*
+ * Try all mappings: only one may lie there, and none in another that is read
+ * already.  Returns as open_take.
+ */
 static int
-open_any(const struct look *l, struct fs_map *m, const char *kind,
-    dev_t *mapper, char *why)
+open_any(const struct look *l, const struct fs_map *m, const char *kind,
+    dev_t *mapper, struct fs_volume *v, char *why)
 {
+	struct fs_piece piece[PIECES];
+	struct fs_volume other = { .piece = piece };
 	const struct used_fs *by = l->fs;
 	struct dirent **list;
 	struct disk d;
-	int n, i, is = 1;
+	int n, i, one, is = 1;
+	dev_t node;
 
 	(void)volume_up(l->u, &by, 0, &(uint64_t){ 1 }, true);
-	if (by->mapper != 0 || !endpoint_disk(l->p->src, &d) || d.node == 0)
+	if (!endpoint_disk(l->p->src, &d) || d.node == 0 ||
+	    (by->mapper != 0 && m->payload > 0))
 		return 1;
+	if (by->mapper != 0) {
+		d.whole = by->mapper;
+		d.start = 0;
+		kind = NULL;
+	}
 	if (m->payload > 0)
 		snprintf(why, IDLE_WHY, "it is encrypted, and not open "
 		    "(cryptsetup open --readonly would show what is free in "
 		    "it)");
 	n = sysfs_entries(AT_FDCWD, "/sys/block", &list);
-	for (i = 0; i < n && is > 0; i++)
-		is = open_take(l, m, &d, list[i]->d_name, kind, mapper, why);
+	if (n < 0 && sysfs_unasked(errno) != 0) {
+		snprintf(why, IDLE_WHY, "what lies on it cannot be looked up");
+		is = -1;
+	}
+	for (i = 0; i < n && is >= 0; i++) {
+		one = open_take(l, m, &d, list[i]->d_name, kind, &node,
+		    is == 0 ? &other : v, why);
+		if (one > 0)
+			continue;
+		if (is == 0)
+			snprintf(why, IDLE_WHY,
+			    "several open mappings lie on it");
+		else
+			*mapper = node;
+		is = is == 0 ? -1 : one;
+	}
 	sysfs_forget(list, n);
 	return is;
 }
@@ -350,12 +458,12 @@ used_open(struct look *l, struct fs_map *m, dev_t *mapper, char *why)
 	while (kind[i].type != NULL && strcmp(kind[i].type, m->type) != 0)
 		i++;
 	snprintf(why, IDLE_WHY, "%s", m->reason);
-	m->volume = v;
 	if (is > 0) {
 		v->piece = piece;
-		is = open_any(l, m, kind[i].uuid, mapper, why);
+		is = open_any(l, m, kind[i].uuid, mapper, v, why);
 	}
 	if (is == 0) {
+		m->volume = v;
 		m->stamp = m->stamp * 31 + (uint32_t)number_sum(number_sum(
 		    NUMBER_SUM, piece, v->n * sizeof(*piece)), mapper,
 		    sizeof(*mapper));
@@ -365,6 +473,5 @@ used_open(struct look *l, struct fs_map *m, dev_t *mapper, char *why)
 	}
 	free(piece);
 	free(v);
-	m->volume = NULL;
 	return i < 2 ? -1 : is;
 }

@@ -138,10 +138,54 @@ partly()
 }
 it "... or plain dm-crypt of a part of it" partly
 
+# mapping NAME TABLE [OPTION...]: without the name of who made it
+mapping()
+{
+	dmsetup create "$1" --table "$2" "${@:3}" && undo dmsetup remove "$1" && dmsetup mknodes
+}
+nameless()
+{
+	table && fill "$part" && mapping c "0 110592 crypt aes-xts-plain64 $key 0 $part 2048" && copies_whole 'c, which is encrypted, lies on it'
+}
+# copies_whole NOTE [OPERAND...]
+copies_whole()
+{
+	exits 0 "$pardd" if="$D" of="$T" used=only "${@:2}" && says "note: partition 2.*: $1: copied whole$" && cmp "$D" "$T"
+}
+mirrored()
+{
+	table && fill "$part" && mapping c "0 110592 mirror core 2 1024 nosync 2 $part 2048 $part 2048" && copies_whole 'c lies on it, and cannot be looked up'
+}
+mixed()
+{
+	table && fill "$part" && mapping c "0 8 linear $part 0
+8 110584 crypt aes-xts-plain64 $key 0 $part 2048" && copies_whole 'c lies on it, and cannot be looked up'
+}
+several()
+{
+	table && plain "$part" c && fill /dev/mapper/c &&
+	    cryptsetup -q open --shared --type plain --disable-keyring --cipher aes-xts-plain64 --key-size 256 --key-file raw \
+		--offset 65536 --size 16384 "$part" d && undo lock d && dmsetup mknodes && copies_whole 'several open mappings lie on it'
+}
+several_of_luks()
+{
+	container && mapping d "0 16384 crypt aes-xts-plain64 $key 0 $part 65536" && copies_whole 'several open mappings lie on it'
+}
+in_another()
+{
+	container && plain /dev/mapper/c d --offset 2048 && copies_whole 'd, which is encrypted, lies on it'
+}
+it "... or a mapping of which nobody says who made it" nameless
+it "... or one of another kind" mirrored
+it "... one that begins with bytes as they are" mixed
+it "... on which several lie" several
+it "... one of which is that of a container" several_of_luks
+it "... or one that lies in another" in_another
+
 closed()
 {
 	container && cryptsetup close c && exits 0 "$pardd" if="$D" of="$T" used=only &&
-	    says '^pardd: note: partition 2 \(crypto_LUKS\): it is encrypted, and not open .*: copied whole$' &&
+	    says '^pardd: note: partition 2 \(crypto_LUKS\): it is encrypted, and not open \.*: copied whole$' &&
 	    last_says '^pardd: complete, flushed$' && cmp "$D" "$T"
 }
 it "copies a closed container whole, and says so" closed
@@ -162,7 +206,7 @@ maps()
 	container && uuid=$(cat /sys/block/dm-0/dm/uuid) && cryptsetup close c &&
 	    dmsetup create c --uuid "$uuid" --table "$1" && dmsetup mknodes &&
 	    exits 0 "$pardd" if="$D" of="$T" used=only &&
-	    says "note: partition 2 .*${2-is no simple one}: copied whole$" && cmp "$D" "$T"
+	    says "note: partition 2 .*${2-shows only a part, .*}: copied whole$" && cmp "$D" "$T"
 }
 # The same container twice on a disk: what is free in one is not in the other.
 twin()
@@ -289,6 +333,18 @@ bare_group()
 	    exits 0 "$pardd" if="$part" of="$T" used=only && last_says 'without [0-9.]+ MB that 1 file system calls free or no volume has$' &&
 	    lvm_of vgchange -an vg0 && wipe_source && until_true 5 blockdev --rereadpt "$T" && lvm_of vgchange -ay vg0 && sound /dev/vg0/root
 }
+# What is left of a group, with something encrypted on it that is none of its volumes.
+leftover_group()
+{
+	table && grouped "$part" && lvm_of vgchange -an vg0 && plain "$part" c --offset 2048 && fill /dev/mapper/c && copies_whole 'c, which is encrypted, lies on it'
+}
+# A group of which one volume is encrypted.
+group_with_plain()
+{
+	table && grouped "$part" && lvm_of vgchange -ay vg0 && undo lvm_of vgchange -an vg0 && fill /dev/vg0/root &&
+	    plain /dev/vg0/swap c && exits 0 "$pardd" if="$D" of="$T" used=only &&
+	    last_says 'without [0-9.]+ MB that 1 file system calls free or no volume has$'
+}
 bare_mapping()
 {
 	table && fill "$part" && dmsetup create c --table "0 112640 linear $part 0" && undo dmsetup remove c &&
@@ -297,6 +353,8 @@ bare_mapping()
 it "leaves out what is free where a mapping shows it that nobody uses" bare_mapping
 if type -P lvm >/dev/null; then
 	it "looks into an active LVM group" bare_group
+	it "... one volume of which is encrypted" group_with_plain
+	it "copies what is left of a group whole, if something encrypted lies on it" leftover_group
 	it "looks into an active LVM group in a container" in_group
 	it "... and into a container in a volume of one" under_group
 	it "... which lies in two pieces" under_group -L+10M
