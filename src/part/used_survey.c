@@ -362,8 +362,10 @@ used_guessed(struct used_fs *fs, struct look *l,
 	*err = fs_map_read("", source, l->how, m);
 	if (*err != 0)
 		return false;
-	if (!used_opened(fs, l, m, mapper))
-		return true;		/* its keys come first */
+	if (!used_opened(fs, l, m, mapper)) {
+		m->free.n = 0;		/* its keys come first */
+		return true;
+	}
 	used_take_account(fs, m);
 	fs->treated = TREATED_ORDERED;
 	if (m->state == FS_UNKNOWN)
@@ -392,7 +394,7 @@ used_judge(struct used *u, size_t i, struct look *l)
 		if (err == 0)
 			err = used_take(u, l->p, fs, &m.meta, false);
 		u->stamp = u->stamp * 31 + m.stamp;
-		if (err == 0)
+		if (err == 0 && fs->treated != TREATED_WHOLE)
 			err = used_add_volumes(u, i, &m);
 		if (u->n > n && mapper != 0) {
 			u->fs[i + 1].mapper = mapper;

@@ -181,6 +181,12 @@ it "... one that begins with bytes as they are" mixed
 it "... on which several lie" several
 it "... one of which is that of a container" several_of_luks
 it "... or one that lies in another" in_another
+not_in_order()
+{
+	table && fill "$part" && plain "$part" c && exits 0 "$pardd" if="$D" of="$T" used=meta map=map -dv &&
+	    grep -q '^file_system=partition 2 (ext4): copied whole: c, which is encrypted, lies on it$' out && grep -q '^bytes_free=0$' out
+}
+it "... and, with used=meta, in order" not_in_order
 
 closed()
 {
