@@ -462,22 +462,3 @@ used_whose(char *to, size_t room, const struct used *u)
 	    " or no volume has" : "");
 	return u->frees == 0 && u->spare ? "that no volume has" : to;
 }
-
-const char *
-used_name(char *to, size_t room, const struct used_fs *fs)
-{
-	bool in = fs->partition > 0, of = fs->volume[0] != '\0';
-	char part[32] = "", what[176] = "";
-
-	if (fs->label[0] != '\0')
-		snprintf(what, sizeof(what), " (%s \"%s\")", fs->type,
-		    fs->label);
-	else if (fs->type[0] != '\0')
-		snprintf(what, sizeof(what), " (%s)", fs->type);
-	if (in)
-		snprintf(part, sizeof(part), "partition %u%s", fs->partition,
-		    of ? ": " : "");
-	snprintf(to, room, "%s%s%s", part, in || of ? fs->volume :
-	    "the file system", what);
-	return to;
-}

@@ -695,6 +695,25 @@ used_survey_parts(struct used *u, struct look *l)
 	return err;
 }
 
+const char *
+used_name(char *to, size_t room, const struct used_fs *fs)
+{
+	bool in = fs->partition > 0, of = fs->volume[0] != '\0';
+	char part[32] = "", what[176] = "";
+
+	if (fs->label[0] != '\0')
+		snprintf(what, sizeof(what), " (%s \"%s\")", fs->type,
+		    fs->label);
+	else if (fs->type[0] != '\0')
+		snprintf(what, sizeof(what), " (%s)", fs->type);
+	if (in)
+		snprintf(part, sizeof(part), "partition %u%s", fs->partition,
+		    of ? ": " : "");
+	snprintf(to, room, "%s%s%s", part, in || of ? fs->volume :
+	    "the file system", what);
+	return to;
+}
+
 /*
  * A hash tree in a volume is like one in a partition.  Of two physical volumes
  * of a group whose metadata differs LVM believes the newer one, which may have
