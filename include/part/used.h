@@ -26,7 +26,7 @@ struct used_fs {		/* a partition, the whole source, or what lies
 				 * in one of these: a volume */
 	unsigned partition;	/* its number; 0: the whole source */
 	uint64_t off, length;	/* bytes of the source; a volume begins there */
-	char	 type[32];	/* as blkid(8) has it; "": unknown */
+	char	 type[32];	/* as blkid(8), or dm-crypt; "": unknown */
 	char	 label[128];	/* as it is on the disk, or "" */
 	char	 volume[260];	/* "vg0/root", if it is a volume; or "" */
 	char	 group[FS_UUID + 1];	/* UUID of what it belongs to, or "" */

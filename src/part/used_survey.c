@@ -723,6 +723,7 @@ static void
 doubt_volumes(struct used *u)
 {
 	const struct used_fs *a, *b;
+	char one[300], other[300];
 
 	for (a = u->fs; a < u->fs + u->n; a++) {
 		if (a->within > 0 && strcmp(a->type, "DM_verity_hash") == 0)
@@ -731,9 +732,10 @@ doubt_volumes(struct used *u)
 		for (b = u->fs; b < a; b++)
 			if (a->group[0] != '\0' && a->stamp != b->stamp &&
 			    strcmp(a->group, b->group) == 0)
-				doubt_all(u, "partitions %u and %u have "
-				    "different metadata of one group of LVM",
-				    b->partition, a->partition);
+				doubt_all(u, "%s and %s have different "
+				    "metadata of one group of LVM",
+				    used_name(one, sizeof(one), b),
+				    used_name(other, sizeof(other), a));
 	}
 }
 

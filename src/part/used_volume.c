@@ -420,8 +420,9 @@ open_any(const struct look *l, const struct fs_map *m, const char *kind,
 	}
 	if (m->payload > 0)
 		snprintf(why, IDLE_WHY, "it is encrypted, and not open "
-		    "(cryptsetup open --readonly would show what is free in "
-		    "it)");
+		    "(cryptsetup open --readonly %swould show what is free in "
+		    "it)", strcmp(m->type, "BitLocker") == 0 ?
+		    "--type bitlk " : "");
 	n = sysfs_entries(AT_FDCWD, "/sys/block", &list);
 	if (n < 0 && sysfs_unasked(errno) != 0) {
 		snprintf(why, IDLE_WHY, "what lies on it cannot be looked up");
