@@ -196,7 +196,8 @@ CASE(counts_what_is_read_of_several_targets)
 		assert_int_equal(write(fd, src.data, SIZE), SIZE);
 		close(fd);
 		o.target[i] = name[i];
-		each[i].dst = &tee;
+		each[i] = (struct plan){ .opts = &o, .dst = &tee,
+			.bs = p.bs };
 	}
 	p.each = each;
 	assert_int_equal(tee_open(&tee, &o, false, &f), 0);
