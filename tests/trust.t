@@ -144,7 +144,7 @@ it "refuses a target that was written to since the map was saved" touched_up
 source_touched()
 {
 	stuff && exits 0 "$pardd" if=src of=dst map=map count=2048 && until_true 5 touch_up src 20000 &&
-	    refuses 'src was written to or replaced since map was begun; name another .*remove the line "# pardd source"' &&
+	    refuses 'src was written to or replaced since map was begun: name another map; .*remove its line "# pardd source"' &&
 	    refuses 'src was written to' -d && sed -i '/^# pardd source/d' map &&
 	    exits 0 "$pardd" if=src of=dst map=map && touch src && refuses 'src was written to' &&
 	    sed -i 's/ modified=.*//' map && exits 0 "$pardd" if=src of=dst map=map && grep -q modified= map &&

@@ -386,10 +386,9 @@ check_source(const struct mapsaver *ms, const struct plan *p, struct fault *f)
 		    path, p->src->name, (unsigned long long)end);
 	if (modified && any_finished(&ms->file))
 		return fault_set(f, STATUS_REFUSED, "%s was written to or "
-		    "replaced since %s was begun; name another map, or, if all "
-		    "that this calls finished is the same in it, remove the "
-		    "line \"# pardd source\" from the map", p->src->name,
-		    path);
+		    "replaced since %s was begun: name another map; if all it "
+		    "calls finished is the same, remove its line "
+		    "\"# pardd source\"", p->src->name, path);
 	if (any_finished(&ms->file) && p->dst->is.absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
