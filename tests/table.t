@@ -59,7 +59,7 @@ cloned()
 larger()
 {
 	whole a "$1" 40M && a=$dev && cloned "$a" b "$2" "$3" table=fix && table_like "$a" "$dev" &&
-	    says ', table moved$' && says "note: the partition table was made to fit, so bytes .* of $dev differ"
+	    says ', table moved$' && says "note: the partition table was changed, so bytes .* of $dev differ"
 }
 smaller()
 {
@@ -79,9 +79,9 @@ drawn()
 }
 new_names()
 {
-	whole a 512 40M && a=$dev && cloned "$a" b "$1" 64M table=new verify=1 &&
+	whole a 512 40M && a=$dev && cloned "$a" b "$1" "$2" table=new verify=1 &&
 	    says '^pardd: complete, flushed, verified, table moved$' && table_of "$a" >x && table_of "$dev" >y || return
-	says 'note: partitions have new GUIDs: .* PARTUUID=' && ! cmp -s x y && diff <(jq 'del(.id, .p[].uuid)' x) <(jq 'del(.id, .p[].uuid)' y) &&
+	says 'note: the partition table was changed, so bytes ' && says 'note: partitions have new GUIDs: .* PARTUUID=' && ! cmp -s x y && diff <(jq 'del(.id, .p[].uuid)' x) <(jq 'del(.id, .p[].uuid)' y) &&
 	    [[ $(jq -r '.id, .p[].uuid' x y | sort | uniq -d) = '' ]]
 }
 as_it_is()
@@ -573,8 +573,9 @@ fi
 it "... of many the first" many_unmountable
 ! command -v mkfs.fat >/dev/null || it "... FAT" unmountable 4096 mkfs.fat fs
 ! command -v mkfs.xfs >/dev/null || it "... XFS" unmountable 4096 eval 'truncate -s 320M fs && mkfs.xfs -q -f fs'
-it "gives new identifiers with table=new" new_names 512
-it "... and other sectors" new_names 4096
+it "gives new identifiers with table=new" new_names 512 64M
+it "... on a disk of the same size" new_names 512 40M
+it "... and other sectors" new_names 4096 64M
 it "changes nothing where the table fits" as_it_is
 it "refuses a disk that is too small" too_small
 it "refuses partitions that are no whole sectors" no_whole

@@ -215,7 +215,7 @@ table_moved_note(const struct plan *p)
 		    "%s%llu to %llu", at == 0 ? "bytes " : i < p->table->n ?
 		    ", " : " and ", (ull)from, (ull)(to - 1));
 	}
-	print(stderr, "pardd: note: the partition table was made to fit, so "
+	print(stderr, "pardd: note: the partition table was changed, so "
 	    "%s of %s differ from the source", text, p->dst->name);
 	if (p->table->unmountable[0] != '\0')
 		print(stderr, "pardd: note: file systems made for smaller "
