@@ -421,8 +421,9 @@ bad_in_files()
 			blocks_xfs d$((i % 8))/$i | awk 'n++ % 40 == 7 { print $1 * 8 }'
 		done
 	else
-		for ((i = 0; i < 24; i++)); do
-			echo $((6144 + (RANDOM << 15 | RANDOM) % 20480))
+		RANDOM=$seed		# each subshell has its own
+		for ((i = 0; i < 12; i++)); do
+			echo $((6144 + (RANDOM << 15 | RANDOM) % 14336))
 		done
 	fi | sort -nu | awk '{ printf "%s%.0f+512", s, $1 * 512; s = "," }'
 }
