@@ -431,7 +431,7 @@ bad_in_files()
 # killed half way
 dying()
 {
-	local i name equal=0 failed=0 reader
+	local i name file equal=0 failed=0 reader
 	RANDOM=$seed
 	mkdir -p at files/d{0..7} && echo any >files/any && for ((i = 0; i < 40; i++)); do
 		"$blocks" make files/d$((i % 8))/$i $(((RANDOM % 400 + 100) * 1000)) $i || return
@@ -444,13 +444,15 @@ dying()
 	for ((i = 0; i < 40; i++)); do
 		name=d$((i % 8))/$i
 		if ((i == 20)) && [[ $2 = pardd ]]; then
-			kill -9 "$(pid)"
+			kill -9 "$(pid)" || return
 		elif ((i == 20)) && [[ $2 = reader ]]; then
-			for ((name = 20; name < 40; name++)); do
-				read_any d$((name % 8))/$name >got.$name
+			while :; do
+				for ((file = 20; file < 40; file++)); do
+					read_any d$((file % 8))/$file >got.$file
+				done
 			done &
 			reader=$!
-			until_true 20 test -s got.22 && kill -9 $reader && name=d$((i % 8))/$i
+			until_true 20 eval '[[ -s got.22 || -s got.23 ]]' && kill -9 $reader || return
 		fi 2>/dev/null
 		if read_any $name >got 2>said; then
 			cmp got files/$name && equal=$((equal + 1)) || return
