@@ -537,6 +537,8 @@ it "... and that reads past the page cache" given_up iflag=direct
 it "leaves nothing false when it is killed, with readers inside, and clears that the next time" killed
 it "says that somebody still has it open" in_use
 it "leaves the view of another run alone" another
+it "says in the plan where it will be" plan
+given 'command -v jq' "no jq" it "tells programs what was answered" told
 needs can_loop 'command -v mkfs.ext4' -- "no loop devices, or no mkfs.ext4"
 it "can be mounted" mounted
 it "... and reads little more than what is asked for" frugal ext4
@@ -544,12 +546,8 @@ seed=${SEED:-$RANDOM}
 it "shows each file of a dying disk as it was, or an error: ext4, from SEED=$seed" dying ext4 -
 it "... also if the reader is killed" dying ext4 reader
 it "... or the rescue" dying ext4 pardd
-needs 'command -v mkntfs ntfs-3g mkfs.fat mcopy mtype' -- "no NTFS, or no mtools"
-it "... NTFS" dying ntfs pardd
-it "... FAT" dying fat -
-it "says in the plan where it will be" plan
+given 'command -v mkntfs ntfs-3g' "no NTFS" it "... NTFS" dying ntfs pardd
+given 'command -v mkfs.fat mcopy mtype' "no mtools" it "... FAT" dying fat -
 needs can_loop 'command -v mkfs.xfs && command -v xfs_db && grep -qw xfs /proc/filesystems' -- "no loop devices, or no XFS"
 it "reads little more than what is asked for by XFS" frugal xfs
 it "shows each file of a dying disk by XFS as it was, or an error" dying xfs reader
-needs 'command -v jq' -- "no jq"
-it "tells programs what was answered" told
