@@ -408,7 +408,7 @@ it "shows all of --help by its subjects" subjects
 shown_elsewhere()
 {
 	local line
-	exits 0 "$pardd" --help examples && sed -n 's/^  \([^ ].*[^ ]\)   *[^ ].*/\1/p' out >lines &&
+	exits 0 "$pardd" --help examples && sed -n '/^  [^ ]/ { s/^  //; s/   *.*//; p }' out >lines &&
 	    (($(wc -l <lines) > 12)) || return
 	while read -r line; do
 		grep -qF -- "$line" "$top/README.md" "$top"/man/* || fail "no page has: $line" || return
@@ -430,14 +430,14 @@ finds()
 	for line; do
 		grep -qF -- "  $line" out || fail "no $line" || return
 	done
-	! grep -iv "$word" out | grep -v '^  [a-z0-9]*=' || fail "what is that?"
+	! grep -iv "$word" out | grep -v '^  \(pardd if\|[a-z0-9]*\)=' || fail "what is that?"
 }
 it "finds what one may want to do" finds wipe 'pardd if=/dev/zero of=/dev/sdb verify=1 '
 it "... with another machine, too" finds SSH 'pardd if=/dev/sda | ssh root@host'
 it "finds operands by what is said of them" finds serial iserial= oserial=
 it "... and by a word of theirs" finds gzip decode= '  gz '
 it "... and options" finds plan '-d, --dry-run'
-it "... and the numbers of another tool" finds fdisk 'pardd if=/dev/sda of=/dev/sdb bs=512 skip=2048 seek=4096 '
+it "... and the numbers of another tool" finds fdisk 'pardd if=/dev/sda of=/dev/sdb bs=512 skip=2048 seek=4096 ' '  (the numbers of fdisk)'
 more_than_one()
 {
 	exits 0 "$pardd" --help partition && mv out one && exits 0 "$pardd" --help Partitions && cmp out one
@@ -447,6 +447,7 @@ no_subject()
 {
 	exits 1 "$pardd" --help nonsense && [[ ! -s out ]] && one_line 'nonsense: there is no such subject' &&
 	    exits 1 "$pardd" --help edium && [[ ! -s out ]] &&
+	    exits 1 "$pardd" --help 'the unit of skip, seek, count and nonsense' && [[ ! -s out ]] &&
 	    exits 0 "$pardd" --help if=a && grep -q '^usage' out && exits 0 "$pardd" --help count && [[ $(wc -l <out) = 1 ]]
 }
 it "knows no other subject" no_subject
