@@ -218,7 +218,7 @@ row_is_about(const char *row, const char *what)
 static int
 search_help(FILE *out, const char *what, struct fault *f)
 {
-	char *text = NULL, *rest, *row, *above = NULL, one[32];
+	char *text = NULL, *rest, *row, *above = NULL, one[81];
 	size_t size, n = strlen(what);
 	bool found = false, word;
 	FILE *all = open_memstream(&text, &size);
@@ -233,7 +233,8 @@ search_help(FILE *out, const char *what, struct fault *f)
 	/* "partitions" is "partition" there */
 	n -= n > 3 && tolower((unsigned char)what[n - 1]) == 's';
 	snprintf(one, sizeof(one), "%.*s", (int)n, what);
-	for (rest = text; (row = strsep(&rest, "\n")) != NULL; ) {
+	rest = n < sizeof(one) ? text : NULL;
+	while ((row = strsep(&rest, "\n")) != NULL) {
 		word = strspn(row, " ") == 4;
 		above = word ? above : row;
 		if (!row_is_about(row, one))
