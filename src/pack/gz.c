@@ -59,7 +59,7 @@ fast_step(struct fast *g, struct decoder *d, struct codec_io *io)
 	uint32_t out = (uint32_t)MIN(io->out_len, UINT32_MAX);
 	int result;
 
-	g->body.next_in = (uint8_t *)(uintptr_t)io->in;
+	memcpy(&g->body.next_in, &io->in, sizeof(io->in));
 	g->body.avail_in = in;
 	g->body.next_out = io->out;
 	g->body.avail_out = out;
