@@ -545,8 +545,8 @@ sg_fill_in(struct endpoint *ep)
 	ep->cmd = (struct commands){ .unit = sg->disk.block,
 		.most = most_blocks(sg) * sg->disk.block,
 		/* a slow disk executes it within the timeout */
-		.zero_most = MIN(sg->disk.same_most, SAME / sg->disk.block) *
-		    sg->disk.block,
+		.zero_most = MIN(sg->disk.same_most, SAME /
+		    MAX(sg->disk.block, 1U)) * sg->disk.block,
 		.end = sg->disk.blocks * sg->disk.block };
 	ep->geo.block = ep->geo.io_align = sg->disk.block;
 	ep->geo.size = ep->geo.room = (int64_t)ep->cmd.end;
