@@ -226,7 +226,7 @@ older()
 	    grep -q "data *$first" lvm.out || fail "$(cat lvm.out lvm.err)" || return
 	detach "$first" "$PWD/disk" && detach "$second" "$PWD/disk" && "$blocks" make copy 140M 3 && loop copy &&
 	    exits 0 "$pardd" if=disk of="$dev" used=only && detach "$dev" "$PWD/copy" && same disk copy &&
-	    says '^pardd: note: partition 1 .*vg0.*: partitions 1 and 2 have different metadata of one group of LVM: copied whole$'
+	    says '^pardd: note: partition 1 .*vg0.*: partition 1 .* and partition 2 .* have different metadata of one group of LVM: copied whole$'
 }
 it "copies a group whole of which two physical volumes have different metadata" older
 
