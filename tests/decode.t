@@ -487,8 +487,8 @@ probed()
 	local size
 	content image 5000 && xz -0c -T2 --block-size=102400 image >x && size=$(stat -c %s x) &&
 	    run with_faults "on=$PWD/x op=read at=1048576+$((size - 1114112)) whole fail=EIO" \
-	    "$pardd" if=x of=dst decode=auto coe=1 skip=4200 &&
-	    [[ $(grep '^read ' faults | sort | uniq -c | awk '$1 < 2') = "" ]] || fail "$(sort faults | uniq -c)"
+	    "$pardd" if=x of=dst decode=auto coe=1 skip=4200 || return
+	[[ $(grep '^read ' faults | sort | uniq -c | awk '$1 < 2') = "" ]] || fail "$(sort faults | uniq -c)"
 }
 loses()
 {

@@ -156,10 +156,10 @@ mirrored()
 {
 	table && fill "$part" && mapping c "0 110592 mirror core 2 1024 nosync 2 $part 2048 $part 2048" && copies_whole 'c lies on it, and cannot be looked up'
 }
-mixed()
+bytes_first()
 {
-	table && fill "$part" && mapping c "0 8 linear $part 0
-8 110584 crypt aes-xts-plain64 $key 0 $part 2048" && copies_whole 'c lies on it, and cannot be looked up'
+	table && fill "$part" && mapping c "0 8 linear $part 0"$'\n'"8 110584 crypt aes-xts-plain64 $key 0 $part 2048" &&
+	    copies_whole 'c lies on it, and cannot be looked up'
 }
 several()
 {
@@ -177,7 +177,7 @@ in_another()
 }
 it "... or a mapping of which nobody says who made it" nameless
 it "... or one of another kind" mirrored
-it "... one that begins with bytes as they are" mixed
+it "... one that begins with bytes as they are" bytes_first
 it "... on which several lie" several
 it "... one of which is that of a container" several_of_luks
 it "... or one that lies in another" in_another
