@@ -38,7 +38,7 @@ struct junk {
 	struct sample	 known[JUNK_KNOWN];	/* blocks that differ from each
 						 * other */
 	size_t		 n, next;	/* how many; the one read next */
-	size_t		 more, replaced;	/* further ones seen, known */
+	size_t		 more;		/* further ones that were seen */
 	struct edge	 late[JUNK_LATE];	/* of the last reads, */
 	size_t		 lates;		/* how many there were */
 	struct held	*held;		/* room for JUNK_HELD; NULL: none is

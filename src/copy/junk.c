@@ -41,10 +41,8 @@ enum {
 int
 junk_begin(struct junk *j, bool goes_on)
 {
-	j->held = goes_on ? malloc(JUNK_HELD * sizeof(*j->held)) : NULL;
-	j->n = j->next = j->lates = j->helds = j->asked = 0;
-	j->errors = j->believed = j->more = j->replaced = 0;
-	j->due = false;
+	*j = (struct junk){ .held = goes_on ? malloc(JUNK_HELD *
+	    sizeof(*j->held)) : NULL };
 	pthread_mutex_init(&j->look, NULL);
 	pthread_mutex_init(&j->lock, NULL);
 	return goes_on && j->held == NULL ? ENOMEM : 0;
@@ -102,8 +100,9 @@ junk_know_block(struct junk *j, const struct sample *s, bool later)
 	if (j->n < JUNK_KNOWN) {
 		j->known[j->n++] = *s;
 	} else if (later) {
-		if ((j->more & (j->more + 1)) == 0)
-			j->known[j->replaced++ % JUNK_KNOWN] = *s;
+		if ((j->more & (j->more + 1)) == 0)	/* 0, 1, 3, 7 ... */
+			j->known[__builtin_popcountll(j->more) %
+			    JUNK_KNOWN] = *s;
 		j->more++;
 	}
 }
