@@ -281,8 +281,8 @@ junk_unknow(struct junk *j, const struct sample *s)
 
 /*
  * Read known blocks.  Returns 0 if they are what they were, of which one is
- * enough: a source in use may change; else EIO; why the source is gone; or
- * EAGAIN if none can be read.
+ * enough: a source in use may change; else EIO; why the source is gone; EAGAIN
+ * if none can be read; or ECANCELED.
  */
 static int
 junk_reread(struct worker *w, struct io *io, struct sample *known,
@@ -297,10 +297,8 @@ junk_reread(struct worker *w, struct io *io, struct sample *known,
 		io->err = io->status = 0;
 		lane_transfer(&w->src, io);
 		if (io->err != 0 || io->done < io->len) {
-			if (errno_is_gone(io->err))
+			if (errno_is_gone(io->err) || io->err == ECANCELED)
 				return io->err;
-			if (io->err == ECANCELED)
-				break;
 			junk_unknow(&w->job->junk, known);
 		} else if (junk_sum(io->buf, io->len) == known->sum) {
 			junk_saw(&w->job->junk, known->at, io->buf, io->len);
@@ -343,7 +341,7 @@ junk_confirm(struct worker *w, struct held *first, bool now)
 			junk_drop(j, j->asked, known.sum);
 	}
 	j->asked = 0;
-	if (err == EAGAIN && !now)
+	if ((err == EAGAIN || err == ECANCELED) && !now)
 		err = 0;
 	if (err == 0)
 		j->believed = errors;

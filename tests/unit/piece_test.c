@@ -20,7 +20,7 @@
 
 enum { LENGTH = 512 * SECTOR };
 
-enum act { NOTHING_HAPPENS, STOP, GO, SHORT };
+enum act { NOTHING_HAPPENS, STOP, GO, SHORT, CANCEL };
 
 static struct tabled disk, target;
 static struct opts o;
@@ -56,6 +56,8 @@ read_it(struct io *io)
 		job.stop = true;
 	else if (end.n == end.at && end.act == GO)
 		io->err = ENXIO;
+	else if (end.n == end.at && end.act == CANCEL)
+		io->err = ECANCELED;
 	else if (end.n == end.at && end.act == SHORT)
 		memcpy(io->buf, from + io->off, io->done = io->len / 2);
 	if (io->err != 0 || io->done > 0)
@@ -646,6 +648,22 @@ CASE(is_held_while_nothing_confirms_it)
 	poor_after(0);
 	io.err = read_at(w, 0, CHUNK / 2);
 	assert_true(!poor_was() || io.err == ENOMEM);
+	finish();
+}
+
+CASE(is_not_gone_when_the_run_is_being_stopped)
+{
+	struct worker *w = begin_junk();
+	struct io io = { .op = OP_READ };
+
+	lose(CHUNK / SECTOR - 1, 1, 255);
+	assert_int_equal(read_at(w, 0, CHUNK / 2), 0);
+	end.at = end.n + 1;
+	end.act = CANCEL;
+	job.stop = true;
+	assert_false(junk_last(w, &io));
+	assert_int_equal(io.err, ECANCELED);
+	assert_true(junk_held(&job));
 	finish();
 }
 
