@@ -624,6 +624,14 @@ rests()
 	    cmp -n 1000000 a "$b" && cmp -n 1000000 a "$dev" &&
 	    cmp -i 1000000:0 -n 7388608 "$b" /dev/zero && cmp -i 1000000:0 -n 7388608 "$dev" /dev/zero
 }
+# Where nothing can be zeroed, it may be written through the page cache; the flush is not told of an error met before.
+rest_lost()
+{
+	disk_of b 2M 512 && head -c 1M /dev/urandom >a || return
+	local rules="op=zero fail=EOPNOTSUPP op=direct fail=EINVAL op=write old op=range fail=EIO nth=3"
+	exits 55 with_faults "${rules//op=/;on=$dev op=}" "$pardd" if=a of="$dev" rest=zero thr=1 &&
+	    faulty sync_file_range && says "NOT complete: $dev: clearing the rest: Input/output error$"
+}
 no_rest()
 {
 	disk_of b 8M 512 && head -c 1M /dev/urandom >a && cp b old && exits 1 "$pardd" if=a of=x rest=zero &&
@@ -715,6 +723,7 @@ it "writes the table of a target if another one fails" one_fails
 it "clears all that each of several targets has behind the copy" rests rest=zero
 it "... and frees its blocks" rests rest=trim thr=1
 it "clears devices only, and after a copy of a known length" no_rest
+it "is not complete when writing back what was cleared fails" rest_lost
 it "clears nothing after a copy that stopped" cut_short
 it "is for whole disks" usage table= if=/dev/zero of=x table=fix skip=1
 it "... and no stream" eval 'head -c 1M /dev/zero | exits 1 "$pardd" of=x table=fix && says "table= is for the clone"'

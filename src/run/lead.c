@@ -69,7 +69,7 @@ rest_clear_target(struct job *job, const struct plan *p, struct fault *f)
 	uint64_t end = (uint64_t)p->dst->geo.size, len;
 	uint64_t off = end - plan_rest(p);
 	unsigned char *buf = page_alloc(REST_WRITE);
-	bool writes = false, ok = true;
+	bool writes = false, ok;
 	struct lane lane;
 	int err;
 
@@ -79,15 +79,18 @@ rest_clear_target(struct job *job, const struct plan *p, struct fault *f)
 	}
 	memset(buf, 0, REST_WRITE);
 	err = lane_attach(&lane, p->dst, 0, job->halt);
-	if (err != 0)
+	ok = err == 0;
+	if (!ok)
 		lane_unattached(f, &lane, err);
-	for (; err == 0 && ok && off < end && !job->stop; off += len) {
+	for (; ok && off < end && !job->stop; off += len) {
 		len = end - off;
 		ok = rest_clear_some(&lane, off, &len, &writes, buf, f);
 		job->rest += ok ? len : 0;
 	}
 	if (err == 0)
-		lane_detach(&lane);
+		err = lane_detach(&lane);	/* the flush may not tell */
+	if (ok && err != 0)
+		fault_errno(f, err, "%s: clearing the rest", p->dst->name);
 	free(buf);
 	return err == 0 && ok;
 }
