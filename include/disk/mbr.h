@@ -15,6 +15,7 @@ enum {
 	MBR_ENTRIES = 446,	/* offset of the first of four entries, */
 	MBR_ENTRY = 16,		/* and the bytes of one */
 	MBR_LINKS_MOST = 256,	/* logical partitions */
+	MBR_GPT = 0xee,		/* type of the entry that protects a GPT */
 };
 
 /* Whether it is one. */

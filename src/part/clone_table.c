@@ -25,6 +25,7 @@
 
 #include "base/number.h"
 #include "base/status.h"
+#include "disk/mbr.h"
 #include "fs/fsmap.h"
 #include "part/parts.h"
 
@@ -34,7 +35,6 @@ enum {
 	SECTOR = 512,		/* bytes of an MBR */
 	SECTOR_MOST = 4096,	/* bytes of any sector */
 	BOOT = 2048,		/* bytes that say what a partition holds */
-	LINKS_MOST = 256,	/* logical partitions */
 
 	H_SIZE = 12, H_CRC = 16, H_SELF = 24, H_OTHER = 32, H_FIRST = 40,
 	H_LAST = 48, H_GUID = 56, H_ENTRIES = 72, H_COUNT = 80, H_EACH = 84,
@@ -44,9 +44,8 @@ enum {
 	E_FIRST = 32, E_LAST = 40,
 	GUID = 16,		/* bytes */
 
-	M_SIGNATURE = 440, M_ENTRY = 446, M_EACH = 16,	/* in an MBR, */
+	M_SIGNATURE = 440,	/* in an MBR, */
 	M_TYPE = 4, M_START = 8, M_COUNT = 12,		/* and in its entry */
-	M_GPT = 0xee,
 };
 
 struct gpt {			/* a valid one */
@@ -73,16 +72,9 @@ struct source_table {
 	bool	 twice;		/* it ends the source, and is the same as the
 				 * one at the start */
 	unsigned char (*boot)[BOOT];	/* starts of its partitions */
-	struct record record[LINKS_MOST];	/* of logical partitions */
+	struct record record[MBR_LINKS_MOST];	/* of logical partitions */
 	size_t	 records;
 };
-
-/* The i-th of four entries of a boot record. */
-static inline unsigned char *
-boot_entry(unsigned char *sector, unsigned i)
-{
-	return sector + M_ENTRY + (size_t)M_EACH * i;
-}
 
 enum {
 	EDGE = 128 << 10,	/* bytes at both ends that may have a table */
@@ -191,45 +183,26 @@ source_gpt_read(struct source_table *t, const struct view *v)
 	return true;
 }
 
-static bool
-boot_extended(const unsigned char *e)
-{
-	return (e[M_TYPE] == 0x05 || e[M_TYPE] == 0x0f || e[M_TYPE] == 0x85) &&
-	    le32dec(e + M_COUNT) != 0;
-}
-
-/* Its entry for an extended partition, or NULL. */
-static unsigned char *
-boot_link(unsigned char *sector)
-{
-	unsigned i;
-
-	for (i = 0; i < 4; i++)
-		if (boot_extended(boot_entry(sector, i)))
-			return boot_entry(sector, i);
-	return NULL;
-}
-
 /* Read one chain of boot records; false if it does not end. */
 static bool
 source_chain_read(struct source_table *t, const struct view *v,
     const unsigned char *link)
 {
-	uint64_t first = le32dec(link + M_START), next = 0;
+	uint64_t first = mbr_start(link), next = 0;
 	struct record *r;
 
-	while (t->records < LINKS_MOST) {
+	while (t->records < MBR_LINKS_MOST) {
 		r = &t->record[t->records++];
 		r->at = (first + next) * t->sector;
 		/* the rest of a larger sector of the target */
 		if (r->at >= t->size || !table_bytes(v, r->at, r->sector,
 		    (size_t)MIN(sizeof(r->sector), t->size - r->at)) ||
-		    r->sector[510] != 0x55 || r->sector[511] != 0xaa)
+		    !mbr_is(r->sector))
 			return false;
-		link = boot_link(r->sector);
+		link = mbr_link(r->sector);
 		if (link == NULL)
 			return true;
-		next = le32dec(link + M_START);
+		next = mbr_start(link);
 	}
 	return false;
 }
@@ -241,8 +214,8 @@ source_records_read(struct source_table *t, const struct view *v)
 	unsigned i;
 
 	for (i = 0; i < 4; i++)
-		if (boot_extended(boot_entry(t->mbr, i)) &&
-		    !source_chain_read(t, v, boot_entry(t->mbr, i)))
+		if (mbr_extended(mbr_entry(t->mbr, i)) &&
+		    !source_chain_read(t, v, mbr_entry(t->mbr, i)))
 			return false;
 	return true;
 }
@@ -552,8 +525,8 @@ gpt_guard(struct making *m, unsigned char *mbr)
 	unsigned char *guard = NULL, *e;
 
 	for (i = 0; i < 4; i++) {
-		e = boot_entry(mbr, i);
-		if (e[M_TYPE] == M_GPT && guard == NULL)
+		e = mbr + MBR_ENTRIES + MBR_ENTRY * i;
+		if (e[M_TYPE] == MBR_GPT && guard == NULL)
 			guard = e;
 		else if (e[M_TYPE] != 0)
 			others++;
@@ -662,7 +635,7 @@ gpt_make(struct making *m)
 static int
 boot_convert(struct making *m, unsigned char *e)
 {
-	uint64_t start = le32dec(e + M_START), count = le32dec(e + M_COUNT);
+	uint64_t start = mbr_start(e), count = mbr_length(e);
 
 	if (e[M_TYPE] == 0 || count == 0)
 		return 0;
@@ -684,7 +657,7 @@ boot_add(struct making *m, unsigned step, uint64_t at,
     const unsigned char *from)
 {
 	unsigned char *to;
-	unsigned i;
+	size_t i;
 
 	if (at % m->to->sector != 0)
 		return table_uneven(m, 0);
@@ -693,7 +666,7 @@ boot_add(struct making *m, unsigned step, uint64_t at,
 		return -1;
 	memcpy(to, from, m->to->sector);
 	for (i = 0; i < 4; i++)
-		if (boot_convert(m, boot_entry(to, i)) != 0)
+		if (boot_convert(m, to + MBR_ENTRIES + MBR_ENTRY * i) != 0)
 			return -1;
 	return 0;
 }
@@ -703,13 +676,14 @@ static bool
 boot_cut(const struct making *m, unsigned char *mbr)
 {
 	uint64_t sectors = m->size / m->to->sector, start;
-	unsigned char *e = boot_entry(mbr, 0);
+	unsigned char *e = mbr + MBR_ENTRIES;
 	bool cut = false;
+	size_t i;
 
-	for (; e < boot_entry(mbr, 4); e += M_EACH) {
-		start = le32dec(e + M_START);
-		if (boot_extended(e) && start < sectors &&
-		    le32dec(e + M_COUNT) > sectors - start) {
+	for (i = 0; i < 4; i++, e += MBR_ENTRY) {
+		start = mbr_start(e);
+		if (mbr_extended(e) && start < sectors &&
+		    mbr_length(e) > sectors - start) {
 			le32enc(e + M_COUNT, (uint32_t)(sectors - start));
 			cut = true;
 		}

@@ -257,7 +257,6 @@ enum {
 	TABLE_EDGE = 128 << 10,	/* bytes at both ends that may have a table */
 	ENTRIES_MOST = 4 << 20,	/* bytes of GPT entries */
 	GPT_ENTRIES = 16 << 10,	/* bytes, at least: UEFI 2.10 5.3.1 */
-	MBR_GPT = 0xee,		/* type of the entry that protects a GPT */
 };
 
 /* --- checks before libblkid ---------------------------------------------- */

@@ -18,6 +18,7 @@
 
 #include "base/number.h"
 #include "disk/disk.h"
+#include "disk/mbr.h"
 #include "part/parts.h"
 
 /*
@@ -147,12 +148,6 @@ enum {				/* what may lie behind a file system */
 	AVB_FOOTER = 64,	/* bytes, the last ones of a partition */
 };
 
-enum {				/* an MBR */
-	MBR = 512,
-	MBR_ROWS = 446, MBR_ROW = 16, MBR_MAGIC = 510,
-	R_FLAG = 0, ACTIVE = 0x80, R_TYPE = 4, R_START = 8, R_LENGTH = 12,
-};
-
 /* Copy it as a whole, for this reason.  Returns -1. */
 static int __attribute__((format(printf, 2, 3)))
 used_whole(struct used_fs *fs, const char *fmt, ...)
@@ -244,25 +239,26 @@ used_convinced(struct used_fs *fs, const struct fs_map *m,
 static bool
 has_table(const unsigned char *mbr)
 {
-	const unsigned char *row = mbr + MBR_ROWS;
+	const unsigned char *e;
 	bool any = false;
+	size_t i;
 
-	for (; row < mbr + MBR_MAGIC; row += MBR_ROW) {
-		if ((row[R_FLAG] & ~ACTIVE) != 0)
+	for (i = 0; i < 4; i++) {
+		e = mbr_entry(mbr, i);
+		if ((e[0] & 0x7f) != 0)
 			return false;		/* the text of a boot sector */
-		any |= row[R_TYPE] != 0 && le32dec(row + R_START) != 0 &&
-		    le32dec(row + R_LENGTH) != 0;
+		any |= e[4] != 0 && mbr_start(e) != 0 && mbr_length(e) != 0;
 	}
-	return any && mbr[MBR_MAGIC] == 0x55 && mbr[MBR_MAGIC + 1] == 0xaa;
+	return any && mbr_is(mbr);
 }
 
 /* Refuse a file system with a partition table in its first sector. */
 static int
 used_undivided(struct used_fs *fs, struct look *l)
 {
-	unsigned char mbr[MBR];
+	unsigned char mbr[MBR_SIZE];
 
-	if (used_read(l, 0, mbr, MBR) != 0)
+	if (used_read(l, 0, mbr, MBR_SIZE) != 0)
 		return used_whole(fs, "its first sector cannot be read");
 	return !has_table(mbr) ? 0 :
 	    used_whole(fs, "its first sector has a partition table, too");
@@ -411,7 +407,6 @@ used_judge(struct used *u, size_t i, struct look *l)
 enum {
 	TABLE = 1 << 20,	/* bytes that contain any partition table */
 	TABLE_ROOM = 34 * 512,	/* bytes that are read of it: MBR and GPT */
-	PROTECTIVE = 0xee,	/* type of the row that stands for a GPT */
 	GPT_HEAD = 92,		/* bytes of a header, of which we read: */
 	GPT_OTHER = 32,		/* the block of the other header */
 	GPT_SUM = 88, SUM = 4,	/* the CRC-32 of the entries */
@@ -496,18 +491,19 @@ doubt_table(struct used *u, const struct plan *p)
 static int
 doubt_mbr(struct used *u, struct look *l, uint32_t sector)
 {
-	unsigned char mbr[SECTOR], *e;
+	const unsigned char *e;
+	unsigned char mbr[MBR_SIZE];
 	uint64_t from, to;
 	int err;
-	size_t i;
+	size_t i, k;
 
 	l->base = 0;
 	err = look_read(l, 0, mbr, sizeof(mbr));
-	for (e = mbr + MBR_ROWS; err == 0 && e < mbr + MBR_MAGIC;
-	    e += MBR_ROW) {
-		from = (uint64_t)le32dec(e + 8) * sector;
-		to = from + (uint64_t)le32dec(e + 12) * sector;
-		for (i = 0; i < u->n && e[4] != 0 && e[4] != PROTECTIVE; i++)
+	for (k = 0; err == 0 && k < 4; k++) {
+		e = mbr_entry(mbr, k);
+		from = (uint64_t)mbr_start(e) * sector;
+		to = from + (uint64_t)mbr_length(e) * sector;
+		for (i = 0; i < u->n && e[4] != 0 && e[4] != MBR_GPT; i++)
 			if (u->fs[i].off < to &&
 			    from < u->fs[i].off + u->fs[i].length &&
 			    (u->fs[i].off != from ||
