@@ -139,6 +139,12 @@ size_t parts_remains(struct endpoint *, uint64_t from, struct sign **sign);
  * The contents of an end as a descriptor for libblkid.
  */
 
+enum {				/* bytes that may have */
+	SIGNS_EDGE = 512 << 10,	/* signatures, at both ends; */
+	TABLES_EDGE = 128 << 10,	/* a table, there; */
+	ENTRIES_MOST = 4 << 20,	/* entries of a GPT */
+};
+
 struct view {
 	struct endpoint *ep;
 	int	 fd;

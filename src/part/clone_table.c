@@ -76,11 +76,6 @@ struct source_table {
 	size_t	 records;
 };
 
-enum {
-	EDGE = 128 << 10,	/* bytes at both ends that may have a table */
-	ENTRIES_MOST = 4 << 20,	/* bytes of GPT entries */
-};
-
 /* CRC-32 as a GPT has it. */
 static uint32_t
 gpt_crc(const unsigned char *p, size_t len)
@@ -277,7 +272,7 @@ source_table_read(struct source_table **made, struct endpoint *src,
 	t->sector = t->parts.sector;
 	err = view_open(&v, src);
 	if (err == 0)
-		err = view_edges(&v, EDGE);
+		err = view_edges(&v, TABLES_EDGE);
 	failed = err != 0 ? fault_errno(f, err, "%s: reading its partition "
 	    "table", src->name) : source_table_look(t, &v, f);
 	view_close(&v);

@@ -254,8 +254,6 @@ view_read(const struct view *v, uint64_t off, unsigned char *buf, size_t len)
 /* --- tables -------------------------------------------------------------- */
 
 enum {
-	TABLE_EDGE = 128 << 10,	/* bytes at both ends that may have a table */
-	ENTRIES_MOST = 4 << 20,	/* bytes of GPT entries */
 	GPT_ENTRIES = 16 << 10,	/* bytes, at least: UEFI 2.10 5.3.1 */
 };
 
@@ -570,7 +568,7 @@ parts_read_table(struct view *v, struct parts *t)
 	t->size = v->size;
 	if (v->size < SECTOR)
 		return 0;
-	err = v->sparse ? view_edges(v, TABLE_EDGE) : 0;
+	err = v->sparse ? view_edges(v, TABLES_EDGE) : 0;
 	if (err != 0)
 		return err;
 	if (pread(v->fd, mbr, SECTOR, 0) != SECTOR)
@@ -669,8 +667,6 @@ parts_backup_astray(struct endpoint *ep)
 /* --- signatures ---------------------------------------------------------- */
 
 enum {
-	EDGE = 512 << 10,	/* bytes at both ends that may have
-				 * signatures */
 	SIGNS_MOST = 256,	/* of a disk, at most */
 	AREA_SIGNS = 16,	/* of an area: the whole disk, or a partition */
 };
@@ -801,7 +797,7 @@ volume_identify(const struct view *v, uint64_t off, uint64_t length,
 	to->signs = s.n;
 	if (s.n > 0)
 		parts_keep_text(to->first, sizeof(to->first), sign[0].type);
-	while (i < s.n && sign[i].off - off >= EDGE)
+	while (i < s.n && sign[i].off - off >= SIGNS_EDGE)
 		i++;
 	if (i == s.n)
 		return;
@@ -841,7 +837,7 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 	if (!parts_possible(ep))
 		return;
 	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
-		to->read = view_fill_ends(&v, off, length, EDGE) == 0;
+		to->read = view_fill_ends(&v, off, length, SIGNS_EDGE) == 0;
 		volume_identify(&v, off, length, to);
 	}
 	view_close(&v);
@@ -870,12 +866,12 @@ parts_signs(struct endpoint *ep, uint64_t from, uint64_t to, struct sign **sign)
 		return 0;
 	s.sign = calloc(SIGNS_MOST, sizeof(*s.sign));
 	if (s.sign != NULL && view_open(&v, ep) == 0 &&
-	    view_edges(&v, EDGE) == 0 && parts_read_table(&v, &t) == 0) {
+	    view_edges(&v, SIGNS_EDGE) == 0 && parts_read_table(&v, &t) == 0) {
 		/* all are asked for before the first is waited for */
 		for (i = 0; i < t.n; i++)
 			if (part_matters(&v, &t.part[i], &s))
 				view_fill_ends(&v, t.part[i].start,
-				    t.part[i].length, EDGE);
+				    t.part[i].length, SIGNS_EDGE);
 		probe_area(&v, 0, v.size, t.sector, t.wrong[0] == '\0', &s);
 		for (i = 0; i < t.n; i++)
 			if (part_matters(&v, &t.part[i], &s))
@@ -915,7 +911,7 @@ parts_remains(struct endpoint *ep, uint64_t from, struct sign **sign)
 	    (uint64_t)ep->geo.size <= from)
 		return 0;
 	s.sign = calloc(AREA_SIGNS + 2, sizeof(*s.sign));
-	edge = MIN((uint64_t)ep->geo.size - from, EDGE);
+	edge = MIN((uint64_t)ep->geo.size - from, SIGNS_EDGE);
 	if (s.sign != NULL && view_bare(&v, ep) == 0 &&
 	    view_fill(&v, v.size - edge, edge) == 0) {
 		probe_area(&v, 0, v.size, parts_sector_of(&v), false, &s);

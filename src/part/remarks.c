@@ -252,11 +252,8 @@ packed_tell_misnamed(const struct packing *as, const struct plan *p,
 
 /* --- partition tables ---------------------------------------------------- */
 
-/* Bytes at both ends of a disk: */
-enum {
-	TABLE_EDGE = 64 << 10,	/* that mostly have all of a table */
-	SIGNS_EDGE = 512 << 10,	/* that may have signatures */
-};
+/* Bytes at both ends of a disk that mostly have all of a table. */
+enum { TABLE_EDGE = 64 << 10 };
 
 /* The start of an end, read when first needed. */
 struct lookup {

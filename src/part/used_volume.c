@@ -23,8 +23,6 @@
 #include "disk/sysfs.h"
 
 enum {
-	EDGE = 512 << 10,	/* bytes at both ends that may have
-				 * signatures */
 	SIGNS_ROOM = 64 << 10,	/* bytes per read of these */
 	VOLUMES_MOST = 4096,	/* of a source */
 };
@@ -112,7 +110,8 @@ volume_fill(struct look *l, int fd, uint64_t off, uint64_t end)
 void
 used_identify(struct look *l, struct volume *to)
 {
-	uint64_t length = l->fs->length, edge = MIN(length, (uint64_t)EDGE);
+	uint64_t length = l->fs->length;
+	uint64_t edge = MIN(length, (uint64_t)SIGNS_EDGE);
 	int fd;
 
 	*to = (struct volume){ .type = "" };

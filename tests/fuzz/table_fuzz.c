@@ -23,7 +23,7 @@ enum {
 	DISK = 4 << 20,		/* bytes of each */
 	PATCH = 10,		/* bytes of input: where, how, what */
 	PATCHES = 32,
-	ENTRIES_MOST = 1 << 20,	/* bytes of a GPT that are summed up */
+	SUMMED_MOST = 1 << 20,	/* bytes of a GPT that are summed up */
 	SECONDS = 20,		/* that an input may take, on a busy machine */
 };
 
@@ -110,7 +110,7 @@ mend(size_t at, uint32_t sector)
 	if (memcmp(h, "EFI PART", 8) != 0)
 		return;
 	len = (uint64_t)le32dec(h + 80) * le32dec(h + 84);
-	if (from < DISK / sector && len <= ENTRIES_MOST &&
+	if (from < DISK / sector && len <= SUMMED_MOST &&
 	    len <= DISK - from * sector)
 		le32enc(h + 88, crc(disk + from * sector, len));
 	le32enc(h + 16, 0);
