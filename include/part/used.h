@@ -86,7 +86,7 @@ int used_apply(const struct plan *, struct map *);
  * repeats this with what the target has by now, which shows more.  Returns 0 or
  * an errno value.
  */
-int used_order(const struct plan *, struct map *);
+int used_order(const struct plan *, struct map *, const struct used *);
 int used_order_anew(const struct plan *, struct map *);
 
 /*

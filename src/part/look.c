@@ -99,15 +99,6 @@ look_lost(const struct look *l, uint64_t off, uint64_t len)
 	return false;
 }
 
-/* Choose the end to read a range from, and its unit. */
-static struct lane *
-lane_for(struct look *l, bool there, uint64_t *unit)
-{
-	*unit = there ? l->reader.geo.io_align : MAX(l->p->src->geo.block,
-	    (uint32_t)SECTOR);
-	return there ? &l->there : &l->lane;
-}
-
 /* Read the first *n of "part" bytes, at a place of a lane. */
 static int
 look_by(struct look *l, struct lane *lane, uint64_t unit, uint64_t at,
@@ -134,9 +125,9 @@ look_read(void *arg, uint64_t off, void *buf, size_t len)
 	struct look *l = arg;
 	unsigned char *to = buf;
 	enum seg_status status;
-	struct lane *lane;
-	uint64_t unit, at, part;
+	uint64_t at, part;
 	size_t n = 0;
+	bool there;
 	int err = 0;
 
 	for (; len > 0 && err == 0; len -= n, off += n, to += n) {
@@ -145,8 +136,10 @@ look_read(void *arg, uint64_t off, void *buf, size_t len)
 		status = look_alike(l, at, &part);
 		if (loss_is(status))
 			return EIO;
-		lane = lane_for(l, l->target && status == FINISHED, &unit);
-		err = look_by(l, lane, unit, at, to, part, &n);
+		there = l->target && status == FINISHED;
+		err = look_by(l, there ? &l->there : &l->lane, there ?
+		    l->reader.geo.io_align : MAX(l->p->src->geo.block,
+		    (uint32_t)SECTOR), at, to, part, &n);
 	}
 	return err;
 }

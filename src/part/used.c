@@ -346,8 +346,8 @@ used_apply(const struct plan *p, struct map *map)
 	return err != 0 ? err : used_defer(p, map, &u->free, FINISHED, OUTSIDE);
 }
 
-static int
-used_set_order(const struct plan *p, struct map *map, const struct used *u)
+int
+used_order(const struct plan *p, struct map *map, const struct used *u)
 {
 	bool meta = (p->opts->used & USED_META) != 0;
 	int err = map_change(map, 0, p->length, LATER, UNTRIED);
@@ -365,12 +365,6 @@ used_set_order(const struct plan *p, struct map *map, const struct used *u)
 }
 
 int
-used_order(const struct plan *p, struct map *map)
-{
-	return used_set_order(p, map, p->used);
-}
-
-int
 used_order_anew(const struct plan *p, struct map *map)
 {
 	struct used u = { .n = 0 };
@@ -378,7 +372,7 @@ used_order_anew(const struct plan *p, struct map *map)
 
 	if (err == 0) {
 		used_list_trim(&u.free, p->length);
-		err = used_set_order(p, map, &u);
+		err = used_order(p, map, &u);
 	}
 	used_free(&u);
 	return err;

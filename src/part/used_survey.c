@@ -273,7 +273,6 @@ static int
 used_uncovered(struct used_fs *fs, struct look *l, const struct fs_map *m)
 {
 	unsigned char b[TREE_UNIT];
-	size_t i;
 
 	if (fs->length >= AVB_FOOTER) {
 		if (used_read(l, fs->length - AVB_FOOTER, b, AVB_FOOTER) != 0)
@@ -287,11 +286,8 @@ used_uncovered(struct used_fs *fs, struct look *l, const struct fs_map *m)
 		return 0;
 	if (used_read(l, m->end, b, TREE_UNIT) != 0)
 		return used_whole(fs, "what is behind it cannot be read");
-	for (i = 0; i < TREE_UNIT; i++)
-		if (b[i] != 0)
-			return used_whole(fs, "something is behind it, which "
-			    "may have digests of its free blocks");
-	return 0;
+	return all_zero(b, TREE_UNIT) ? 0 : used_whole(fs, "something is "
+	    "behind it, which may have digests of its free blocks");
 }
 
 /* Add its free ranges, or its metadata, to those of the source. */

@@ -579,7 +579,7 @@ begin_order(struct rescue *r, struct job *job)
 	if ((word & (USED_FIRST | USED_META)) == 0)
 		return 0;
 	r->order = (word & USED_META) != 0 ? ORDER_META : ORDER_USED;
-	return used_order(job->p, &job->map);
+	return used_order(job->p, &job->map, job->p->used);
 }
 
 int

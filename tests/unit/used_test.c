@@ -352,7 +352,7 @@ CASE(puts_off_what_seems_free)
 	assert_int_equal(used_make(&u, &p, NULL, &f), 0);
 	assert_int_equal(u.fs[0].treated, TREATED_ORDERED);
 	assert_int_equal(u.free.n, 1);
-	assert_int_equal(used_order(&p, &map), 0);
+	assert_int_equal(used_order(&p, &map, p.used), 0);
 	assert_true(map_next(&map, 0, LAST, &s));
 	assert_int_equal(s.off, START * SECTOR + PAGE);
 	assert_true(map_next(&map, 0, UNTRIED, &s));
@@ -362,7 +362,7 @@ CASE(puts_off_what_seems_free)
 	p.src_off = END * SECTOR;
 	p.length -= END * SECTOR;
 	assert_int_equal(used_make(&u, &p, NULL, &f), 0);
-	assert_int_equal(used_order(&p, &map), 0);
+	assert_int_equal(used_order(&p, &map, p.used), 0);
 	p.src_off = 0;
 	p.length += END * SECTOR;
 	fill(&disk, START * SECTOR + 4086, word, 10);
@@ -540,7 +540,7 @@ CASE(is_whole_or_memory_is_short)
 			} else {
 				poor_after(i);
 				assert_true(used_apply(&p, &map) <= ENOMEM);
-				(void)used_order(&p, &map);
+				(void)used_order(&p, &map, p.used);
 				(void)used_kept(&p, &f);
 				(void)used_order_anew(&p, &map);
 			}
