@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -216,26 +215,26 @@ enum { PIECES = 16 };		/* of one: of BitLocker about 8 */
 static bool
 is_group(dev_t node)
 {
-	char path[100], uuid[256];
+	int dir = sysfs_open("block", node);
+	char text[256];
+	bool is = dir >= 0 && (sysfs_text(dir, "md/level", text,
+	    sizeof(text)) || (sysfs_text(dir, "dm/uuid", text, sizeof(text)) &&
+	    strncmp(text, "LVM-", 4) == 0));
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/md/level",
-	    major(node), minor(node));
-	if (sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)))
-		return true;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/dm/uuid",
-	    major(node), minor(node));
-	return sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)) &&
-	    strncmp(uuid, "LVM-", 4) == 0;
+	if (dir >= 0)
+		close(dir);
+	return is;
 }
 
 /*
- * Whether a place belongs to a device above it, below the mapping: one of the
- * group, if a member of that is examined, which is in so many groups, itself
- * included; or another mapping, which counts itself, if it is only somewhere.
+ * Whether a place belongs to a device above it, below the mapping: the source;
+ * one of the group, if a member of that is examined, which is in so many
+ * groups, itself included; or another mapping, which counts itself, if it is
+ * only somewhere.
  */
 static bool
 is_of_another(const struct stack *s, const struct stack_place *p,
-    dev_t mapper, size_t member)
+    const struct stack_place *top, dev_t mapper, size_t member)
 {
 	struct dm_piece piece[PIECES];
 	bool somewhere = p->somewhere;
@@ -243,6 +242,8 @@ is_of_another(const struct stack *s, const struct stack_place *p,
 
 	while (p->step != STACK_TOP) {
 		p = &s->at[p->above];
+		if (p->dev == top->dev && p->ino == top->ino)
+			return true;
 		if (p->ino != 0 || p->dev == mapper)
 			continue;
 		if (member > 0 && is_group(p->dev) && --member == 0)
@@ -255,48 +256,59 @@ is_of_another(const struct stack *s, const struct stack_place *p,
 }
 
 /*
- * Where in ->fs a piece of a mapping lies, if all of it does, and in order;
- * *here: a part of it does, or may.
+ * How many bytes of ->fs a piece of a mapping has, and from where on, if they
+ * are in order there, else NOWHERE; *here: it has some, or may.
  */
 static uint64_t
-open_place(const struct look *l, const struct disk *d, dev_t mapper,
-    const struct dm_piece *piece, size_t member, bool *here)
+open_place(const struct look *l, const struct stack *below, dev_t mapper,
+    const struct dm_piece *piece, size_t member, uint64_t *first, bool *here)
 {
-	uint64_t first = NOWHERE, done = 0, off, n, at, from, a, b;
-	const struct stack_place *p;
+	const struct stack_place *top = &below->at[0], *p;
+	uint64_t sum = 0, done = 0, off, n, at, from, a, b;
 	const struct used_fs *by;
-	struct stack s;
+	struct stack s, one;
 
-	stack_begin(&s, STACK_TABLES);
+	stack_begin(&s, below->how);
 	stack_add(&s, (struct stack_place){ .dev = piece->node,
 	    .from = piece->off, .to = piece->off + piece->length });
 	stack_down(&s);
 	*here |= sysfs_unasked(s.err) != 0;
 	for (p = s.at; p < s.at + s.n; p++) {
-		if (p->dev != d->whole || p->ino != 0 ||
-		    is_of_another(&s, p, mapper, member))
+		if (is_of_another(&s, p, top, mapper, member))
 			continue;
+		if (p->dev != top->dev || p->ino != top->ino) {
+			stack_begin(&one, 0);
+			stack_add(&one, *p);
+			*here |= stack_meet(&one, below);
+			continue;
+		}
 		from = p->from;
 		for (off = 0; off < l->fs->length; off += n) {
 			n = l->fs->length - off;
 			by = l->fs;
-			at = volume_up(l->u, &by, off, &n, true) + d->start;
+			at = volume_up(l->u, &by, off, &n, true);
 			a = MAX(at, p->from);
 			b = MIN(at + n, p->to);
 			if (a >= b)
 				continue;
 			*here = true;
-			if (done == 0)
-				first = off + (a - at);
-			if (!p->somewhere && a == from &&
-			    off + (a - at) == first + done) {
+			if (p->somewhere)
+				continue;
+			if (sum == 0) {
+				*first = off + (a - at);
+				from = a;
+			}
+			sum += b - a;
+			if (a == from && off + (a - at) == *first + done) {
 				done += b - a;
 				from = b;
 			}
 		}
 	}
 	stack_end(&s);
-	return done == piece->length ? first : NOWHERE;
+	if (done < sum || sum == 0)
+		*first = NOWHERE;
+	return sum;
 }
 
 /*
@@ -304,26 +316,27 @@ open_place(const struct look *l, const struct disk *d, dev_t mapper,
  * table says that it encrypts.
  */
 static bool
-open_within(const struct look *l, const struct fs_map *m, const struct disk *d,
-    dev_t mapper, struct fs_volume *v, bool *crypt, bool *here)
+open_within(const struct look *l, const struct fs_map *m,
+    const struct stack *below, dev_t mapper, struct fs_volume *v, bool *crypt,
+    bool *here)
 {
 	const struct dm_piece all = { .node = mapper, .length = UINT64_MAX };
 	size_t member = strstr(m->type, "_member") != NULL ? 1 : 0;
 	const struct used_fs *fs = l->fs;
-	bool good, striped;
 	struct dm_piece piece[PIECES];
 	struct fs_piece *to = v->piece;
+	bool good, striped;
+	uint64_t off;
 	size_t n, i, k;
 	int err = dm_crypt(mapper, piece, PIECES, &n);
 
 	for (; member > 0 && fs->within > 0 && fs->mapper == 0; member++)
 		fs = &l->u->fs[fs->within - 1];
-	*crypt = n > 0;
-	good = err == 0 && n > 0;
+	*crypt = good = n > 0;
 	if (err != 0) {			/* linear: its bytes as they are */
 		if (n > 0 || dm_pieces(mapper, piece, PIECES, &n,
 		    &striped) != 0)
-			open_place(l, d, mapper, &all, member, here);
+			open_place(l, below, mapper, &all, member, &off, here);
 		return false;
 	}
 	v->length = 0;
@@ -335,8 +348,9 @@ open_within(const struct look *l, const struct fs_map *m, const struct disk *d,
 		v->length += to[i].len;
 		if (piece[i].node == 0)
 			continue;
-		to[i].off = open_place(l, d, mapper, &piece[i], member, here);
-		good = good && to[i].off != NOWHERE && to[i].off >= m->payload;
+		good = open_place(l, below, mapper, &piece[i], member,
+		    &to[i].off, here) == to[i].len && good &&
+		    to[i].off != NOWHERE && to[i].off >= m->payload;
 		for (k = 0; k < i && good; k++)
 			good = to[k].off >= to[i].off + to[i].len ||
 			    to[k].off + to[k].len <= to[i].off;
@@ -350,12 +364,10 @@ open_within(const struct look *l, const struct fs_map *m, const struct disk *d,
  * ->fs; -1 if it has bytes of that, or may, but is no such mapping; else 1.
  */
 static int
-open_take(const struct look *l, const struct fs_map *m, const struct disk *d,
-    const char *name, const char *kind, dev_t *mapper, struct fs_volume *v,
-    char *why)
+open_take(const struct look *l, const struct fs_map *m,
+    const struct stack *below, const char *name, const char *kind,
+    dev_t *mapper, struct fs_volume *v, char *why)
 {
-	/* These have their bytes as they are, or those of a volume. */
-	static const char *const fine[] = { "LVM-", "mpath-", "DMRAID-" };
 	char path[300], uuid[256];
 	bool here = false, crypt = false, good;
 	size_t i;
@@ -369,27 +381,49 @@ open_take(const struct look *l, const struct fs_map *m, const struct disk *d,
 		here = true;
 		strlcpy(v->name, name, sizeof(v->name));
 	}
-	if (*mapper == d->whole)
-		return 1;
+	for (i = 0; i < below->n; i++)
+		if (below->at[i].dev == *mapper && below->at[i].ino == 0)
+			return 1;
 	snprintf(path, sizeof(path), "/sys/block/%s/dm/uuid", name);
 	if (!sysfs_text(AT_FDCWD, path, uuid, sizeof(uuid)))
 		uuid[0] = '\0';
-	for (i = 0; i < sizeof(fine) / sizeof(*fine); i++)
-		if (strncmp(uuid, fine[i], strlen(fine[i])) == 0)
-			return 1;
-	good = open_within(l, m, d, *mapper, v, &crypt, &here) &&
+	/* these have their bytes as they are, or those of a volume */
+	if (strncmp(uuid, "LVM-", 4) == 0 || strncmp(uuid, "mpath-", 6) == 0 ||
+	    strncmp(uuid, "DMRAID-", 7) == 0)
+		return 1;
+	good = open_within(l, m, below, *mapper, v, &crypt, &here) &&
 	    kind != NULL && strncmp(uuid, kind, strlen(kind)) == 0;
 	if (!here)
 		return 1;
-	if (!good && kind != NULL && (crypt || m->payload > 0))
-		snprintf(why, IDLE_WHY, "it is encrypted, and %.48s, its open "
+	if (!good)
+		snprintf(why, IDLE_WHY, kind != NULL && (crypt ||
+		    m->payload > 0) ? "it is encrypted, and %.48s, its open "
 		    "mapping, cannot be looked up, shows only a part, or has "
-		    "its header elsewhere", v->name);
-	else if (!good)
-		snprintf(why, IDLE_WHY, crypt ? "%.64s, which is encrypted, "
-		    "lies on it" : "%.64s lies on it, and cannot be looked up",
-		    v->name);
+		    "its header elsewhere" : crypt ? "%.64s, which is "
+		    "encrypted, lies on it" : "%.64s lies on it, and cannot "
+		    "be looked up", v->name);
 	return good ? 0 : -1;
+}
+
+/* Find where the source lies, or the open container that it is read by. */
+static void
+source_below(const struct endpoint *ep, dev_t mapper, struct stack *s)
+{
+	bool names = mapper == 0 && (ep->id.ino != 0 || stack_any(ep->id.dev));
+	struct stat layer;
+
+	stack_begin(s, STACK_TABLES | (names ? (unsigned)STACK_NAMES : 0));
+	stack_add(s, (struct stack_place){ .to = UINT64_MAX,
+	    .dev = mapper != 0 ? mapper : ep->id.dev,
+	    .ino = mapper != 0 ? 0 : ep->id.ino });
+	if (mapper != 0)
+		return;
+	if (endpoint_layer(ep, &layer))
+		stack_add(s, (struct stack_place){ .to = UINT64_MAX,
+		    .dev = layer.st_dev, .ino = layer.st_ino });
+	else if (errno != 0)
+		stack_not_seen(s, ep->id.dev, errno);
+	stack_down(s);
 }
 
 /*
@@ -404,31 +438,29 @@ open_any(const struct look *l, const struct fs_map *m, const char *kind,
 	struct fs_volume other = { .piece = piece };
 	const struct used_fs *by = l->fs;
 	struct dirent **list;
-	struct disk d;
+	struct stack below;
 	int n, i, one, is = 1;
 	dev_t node;
 
 	(void)volume_up(l->u, &by, 0, &(uint64_t){ 1 }, true);
-	if (!endpoint_disk(l->p->src, &d) || d.node == 0 ||
-	    (by->mapper != 0 && m->payload > 0))
+	if (!l->p->src->id.known || (by->mapper != 0 && m->payload > 0))
 		return 1;
-	if (by->mapper != 0) {
-		d.whole = by->mapper;
-		d.start = 0;
+	source_below(l->p->src, by->mapper, &below);
+	if (by->mapper != 0 || below.at[0].ino != 0)
 		kind = NULL;
-	}
-	if (m->payload > 0)
+	else if (m->payload > 0)
 		snprintf(why, IDLE_WHY, "it is encrypted, and not open "
 		    "(cryptsetup open --readonly %swould show what is free in "
 		    "it)", strcmp(m->type, "BitLocker") == 0 ?
 		    "--type bitlk " : "");
 	n = sysfs_entries(AT_FDCWD, "/sys/block", &list);
-	if (n < 0 && sysfs_unasked(errno) != 0) {
+	if ((n < 0 && sysfs_unasked(errno) != 0) ||
+	    sysfs_unasked(below.err) != 0) {
 		snprintf(why, IDLE_WHY, "what lies on it cannot be looked up");
 		is = -1;
 	}
 	for (i = 0; i < n && is >= 0; i++) {
-		one = open_take(l, m, &d, list[i]->d_name, kind, &node,
+		one = open_take(l, m, &below, list[i]->d_name, kind, &node,
 		    is == 0 ? &other : v, why);
 		if (one > 0)
 			continue;
@@ -440,6 +472,7 @@ open_any(const struct look *l, const struct fs_map *m, const char *kind,
 		is = is == 0 ? -1 : one;
 	}
 	sysfs_forget(list, n);
+	stack_end(&below);
 	return is;
 }
 

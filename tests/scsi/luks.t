@@ -188,6 +188,35 @@ not_in_order()
 }
 it "... and, with used=meta, in order" not_in_order
 
+# What is encrypted lies on another loop device, or mapping, than what is copied.
+image()
+{
+	printf secret >key && blocks_of "$T" 2 && "$blocks" make image 64M 1 && loop image && fill "$dev" && detach "$dev" "$PWD/image" &&
+	    loop image -r && plain "$dev" c --readonly
+}
+# whole SOURCE
+whole()
+{
+	exits 0 "$pardd" if="$1" of="$T" used=only && says "note: .*: c, which is encrypted, lies on it: copied whole$" &&
+	    cmp -n "$(blockdev --getsize64 /dev/mapper/c)" "$1" "$T"
+}
+as_file()
+{
+	image && whole image
+}
+by_another_loop()
+{
+	image && loop image -r && whole "$dev"
+}
+beside_a_mapping()
+{
+	table && mapping l "0 110592 linear $part 2048" && fill /dev/mapper/l &&
+	    mapping c "0 110592 crypt aes-xts-plain64 $key 0 $part 2048" && whole /dev/mapper/l
+}
+it "copies an image whole on whose loop device something encrypted lies" as_file
+it "... a loop device beside that" by_another_loop
+it "... a mapping below which it lies" beside_a_mapping
+
 closed()
 {
 	container && cryptsetup close c && exits 0 "$pardd" if="$D" of="$T" used=only &&
