@@ -311,6 +311,30 @@ open_place(const struct look *l, const struct stack *below, dev_t mapper,
 	return sum;
 }
 
+/* Whether a mapping has bytes of ->fs, or may, but not all as they are. */
+static bool
+open_differs(const struct look *l, const struct stack *below, dev_t mapper,
+    size_t member)
+{
+	struct dm_piece piece[PIECES];
+	bool striped, here, differs = false;
+	uint64_t all = l->fs->length, off;
+	size_t n, i;
+
+	if (dm_pieces(mapper, piece, PIECES, &n, &striped) != 0 || striped) {
+		piece[0] = (struct dm_piece){ .node = mapper,
+			.length = UINT64_MAX };
+		n = 1;
+		all = UINT64_MAX;
+	}
+	for (i = 0; i < n; i++) {
+		here = false;
+		differs |= open_place(l, below, mapper, &piece[i], member, &off,
+		    &here) < all && here;
+	}
+	return differs;
+}
+
 /*
  * Find what a mapping has of ->fs; false: not, or not only, that.  *crypt: its
  * table says that it encrypts.
@@ -320,23 +344,19 @@ open_within(const struct look *l, const struct fs_map *m,
     const struct stack *below, dev_t mapper, struct fs_volume *v, bool *crypt,
     bool *here)
 {
-	const struct dm_piece all = { .node = mapper, .length = UINT64_MAX };
 	size_t member = strstr(m->type, "_member") != NULL ? 1 : 0;
 	const struct used_fs *fs = l->fs;
 	struct dm_piece piece[PIECES];
 	struct fs_piece *to = v->piece;
-	bool good, striped;
-	uint64_t off;
+	bool good;
 	size_t n, i, k;
 	int err = dm_crypt(mapper, piece, PIECES, &n);
 
 	for (; member > 0 && fs->within > 0 && fs->mapper == 0; member++)
 		fs = &l->u->fs[fs->within - 1];
 	*crypt = good = n > 0;
-	if (err != 0) {			/* linear: its bytes as they are */
-		if (n > 0 || dm_pieces(mapper, piece, PIECES, &n,
-		    &striped) != 0)
-			open_place(l, below, mapper, &all, member, &off, here);
+	if (err != 0) {
+		*here |= open_differs(l, below, mapper, member);
 		return false;
 	}
 	v->length = 0;
