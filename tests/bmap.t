@@ -282,7 +282,7 @@ padded()
 			$((1199 * 4096 + (block == 512 ? 1024 : 4096))) 1000000 9 || return
 	done
 }
-if can_loop; then
+if able can_loop "no loop devices"; then
 	it "fills the last block of a disk with zeros" padded "$ranges 1199"
 	it "... when it is not mapped, too" padded "$ranges" if=image
 	it "... beside a file, which ends with the image" eval 'padded "$ranges" if=image of=file &&

@@ -83,7 +83,7 @@ serves()
 	nbdkit -f -U socket -P pid -r file src >server 2>&1 </dev/null &
 	until_true 20 test -s pid
 }
-if can_nbd; then
+if able can_nbd "no nbdkit"; then
 	export serves=1 from='nbd+unix:///?socket=socket'
 	step=23 it "... from an NBD server" each
 	unset serves from

@@ -193,7 +193,7 @@ apart_others()
 	rm map dst fs && starts=() && xfs fs && disk fs && rescued 100 "$(at alpha 100)+512,$((60 * mib))+512" &&
 	    lost 512 0 512 clean && rm map dst && rescued 100 "$((mib + 512))+512" && lost 0 512 0 damaged
 }
-! command -v mkntfs ntfscp mkfs.xfs >/dev/null || it "... in NTFS and XFS, too" apart_others
+given 'command -v mkntfs ntfscp mkfs.xfs' "no mkntfs, ntfscp or mkfs.xfs" it "... in NTFS and XFS, too" apart_others
 # hits 'LIST ALL': just these, and whether they are all
 hits()
 {
@@ -214,7 +214,7 @@ by_itself_fat()
 	    rescued 100 "$(at alpha 100)+512,$(at beta 30)+1024" && told &&
 	    hits '["/beta","/dir/a file"] true' && says 'src \(vfat\): 1536 bytes in 2 ranges could not be read; these files are affected:$'
 }
-! command -v mkfs.fat mcopy >/dev/null || it "... also those of a FAT" by_itself_fat
+given 'command -v mkfs.fat mcopy' "no mkfs.fat or mcopy" it "... also those of a FAT" by_itself_fat
 # inode FILE: its number, the block that it lies in, and the byte in there
 inode()
 {

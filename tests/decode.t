@@ -85,7 +85,7 @@ too_small()
 		    same disk was || return
 	done
 }
-if can_loop; then
+if able can_loop "no loop devices"; then
 	it "refuses a disk that is too small for what it unpacks" too_small
 	# What ends elsewhere does not end with its length.
 	no_length()
@@ -570,7 +570,7 @@ server_dies()
 	    exits 69 "$pardd" if="nbd+unix:///?socket=$PWD/sock" of=dst decode=auto map=m &&
 	    says 'NOT complete: .*its own byte .*server is gone'
 }
-! can_nbd || it "tells of a server that dies while its blocks are read" server_dies
+given can_nbd "no nbdkit" it "tells of a server that dies while its blocks are read" server_dies
 # What is left is a whole gz, but not the one that was there.
 it "does not take what is left of a source for all of it" eval \
     'packed gz 6000 && size=$(stat -c %s x) && cat x x >y && { sleep 1 && truncate -s "$size" y & } &&

@@ -173,7 +173,7 @@ rescues()
 		"$pardd" if=src of=dst map=map
 }
 it "rescues so" rescues
-if can_rbd; then
+if able can_rbd "built without librbd"; then
 	from_image()
 	{
 		cp p/other dst && honest "$1"
@@ -185,7 +185,7 @@ if can_rbd; then
 	}
 	it "copies so from one Ceph image to another" images
 fi
-if can_nbd; then
+if able can_nbd "no nbdkit"; then
 	serve()
 	{
 		nbdkit -f -U "$1" -P "$1.pid" file "$2" >server 2>&1 </dev/null &

@@ -376,7 +376,7 @@ if able can_loop "no loop devices"; then
 	it "... or other blocks" behind_another --sector-size 4096
 	it "... or no end" behind_another --sizelimit $((size - 512))
 	it "... and takes one of half the size for another" behind_another --sizelimit $((size / 2))
-	if command -v socat >/dev/null && command -v jq >/dev/null; then
+	if able 'command -v socat jq' "no socat or jq"; then
 		it "... within the limits that were changed, and notes all of it in profile=" keeps_limits
 		it "... and tells programs that take their time" slow_reader
 	fi

@@ -104,7 +104,7 @@ far()
 	content image 9000 && exits 0 "$pardd" if=image of=x encode=zst && truncate -s +60M x && exits 0 "$pardd" -d \
 	    if='[ nbdkit -s --filter=log file x logfile=log ]' of=dst decode=auto && (($(grep -c ' Read id=' log) < 60))
 }
-! can_nbd || it "... which are read in few pieces where each takes its time" far
+given can_nbd "no nbdkit" it "... which are read in few pieces where each takes its time" far
 it "writes a manifest of the content" eval \
     'content image 900 && exits 0 "$pardd" if=image of=x encode=zst bpt=100 manifest=m && complete &&
     exits 0 "$pardd" if=x decode=auto manifest=m check=1'
@@ -179,7 +179,7 @@ no_room()
 	    ! cat /dev/zero >mnt/all 2>/dev/null && exits 78 "$pardd" if=image of=mnt/x encode=zst &&
 	    says '^pardd: mnt/x: it is cut short: it has the first 0 bytes of the content' && [[ ! -s mnt/x ]]
 }
-if can_loop; then
+if able can_loop "no loop devices"; then
 	it "tells of a full disk, and leaves whole frames" full
 	it "... also with sync=0" full sync=0
 	it "... and of one on which there was no room at all" no_room
@@ -260,7 +260,7 @@ in_use()
 	truncate -s 1M y && loop y && : >image && exits 101 "$pardd" if=image of=y encode=zst && one_line 'the loop device' &&
 	    [[ $(stat -c %s y) = 1048576 ]]
 }
-! can_loop || it "refuses a file that is in use, also if nothing is packed" in_use
+given can_loop "no loop devices" it "refuses a file that is in use, also if nothing is packed" in_use
 levels()
 {
 	local word

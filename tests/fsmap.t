@@ -181,7 +181,7 @@ if able 'command -v mkfs.btrfs' "no btrfs-progs"; then
 	it "keeps all files of a btrfs" keeps btrfs 0 1G
 	[[ $VARIANT != plain ]] ||
 	    it "keeps all files of a btrfs with other checksums" keeps btrfs 0 1G --csum xxhash -m single
-	if command -v btrfs-map-logical >/dev/null && grep -qw btrfs /proc/filesystems; then
+	if able 'command -v btrfs-map-logical && grep -qw btrfs /proc/filesystems' "no btrfs-map-logical"; then
 		it "leaves out what is free in the chunks of a btrfs, but no copy of what is used" copies 600M
 		[[ $VARIANT != plain ]] || for options in "-M -n 4096" "-O ^skinny-metadata -d dup" \
 		    "-n 4096 -m single -R free-space-tree"; do
@@ -210,7 +210,7 @@ keeps_words()
 if [[ $VARIANT = plain ]]; then
 	it "keeps all of an ext4 whose names ignore case" keeps_words ext4 -O casefold,encrypt
 	it "... with files in inodes, and attributes in inodes of their own" keeps_words ext4 -O inline_data,ea_inode,project
-	! command -v mkfs.xfs >/dev/null || it "keeps all of an XFS of old, without checksums" keeps_words xfs -m crc=0
+	given 'command -v mkfs.xfs' "no mkfs.xfs" it "keeps all of an XFS of old, without checksums" keeps_words xfs -m crc=0
 	realtime()
 	{
 		truncate -s 320M rt
@@ -220,13 +220,13 @@ if [[ $VARIANT = plain ]]; then
 		}
 		keeps_words xfs -r rtdev=rt
 	}
-	! command -v mkfs.xfs >/dev/null || it "... with a realtime device" realtime
+	given 'command -v mkfs.xfs' "no mkfs.xfs" it "... with a realtime device" realtime
 	# each record of its log is as long as a stripe, that of unmounting too
 	wide_log()
 	{
 		make_fs 512M xfs -l su=256k && map img && is clean && ((free > used))
 	}
-	! command -v mkfs.xfs >/dev/null || it "finds the end of an XFS's log where its records are of 256 KiB" wide_log
+	given 'command -v mkfs.xfs' "no mkfs.xfs" it "finds the end of an XFS's log where its records are of 256 KiB" wide_log
 fi
 # Each device of two is a copy of the other, and proven by itself.
 raid1()
@@ -255,7 +255,7 @@ not_known()
 	said_why 'its checksums are not' btrfs 300M --csum sha256 && rm img && make_fs 300M btrfs && btrfstune -f -S 1 img >said 2>&1 &&
 	    map img && is unknown 'unknown features' && nothing_free
 }
-if command -v mkfs.btrfs btrfstune >/dev/null; then
+if able 'command -v mkfs.btrfs btrfstune' "no mkfs.btrfs or btrfstune"; then
 	! grep -qw btrfs /proc/filesystems || it "keeps all files of a btrfs on two devices, on each" raid1
 	it "does not believe a btrfs that is a seed, or whose sums it cannot check" not_known
 fi
@@ -264,7 +264,7 @@ log_elsewhere()
 	truncate -s 100M log
 	said_why 'its log is on another device' xfs 320M -l logdev=log,size=64m
 }
-! command -v mkfs.xfs >/dev/null || it "does not believe an XFS whose log is on another device" log_elsewhere
+given 'command -v mkfs.xfs' "no mkfs.xfs" it "does not believe an XFS whose log is on another device" log_elsewhere
 if able 'command -v ntfs-3g mkntfs fuser && [[ -c /dev/fuse ]]' "no ntfs-3g"; then
 	it "keeps all files of an NTFS" keeps ntfs 101 200M
 	[[ $VARIANT != plain ]] || it "keeps all files of an NTFS with small clusters" keeps ntfs $also 100M -c 512
@@ -378,7 +378,7 @@ no_marks()
 	local first=1
 	no_mark fat12 5M 8 -s 4 && no_mark fat16 20M 40 -s 4 && first=32 && no_mark fat32 40M 600 -s 1
 }
-! command -v mkfs.fat mcopy >/dev/null || it "does not believe a FAT whose directories have what it calls free" no_marks
+given 'command -v mkfs.fat mcopy' "no mkfs.fat or mcopy" it "does not believe a FAT whose directories have what it calls free" no_marks
 no_mark_exfat()
 {
 	local heap
@@ -388,7 +388,7 @@ no_mark_exfat()
 	dd if=before of=img bs=512 skip=$((heap)) seek=$((heap)) count=1 conv=notrunc status=none && map img &&
 	    is dirty 'its bitmap and its directories differ' && nothing_free
 }
-! command -v mkfs.exfat mount.exfat-fuse >/dev/null || [[ ! -c /dev/fuse ]] ||
+given 'command -v mount.exfat-fuse mkfs.exfat && [[ -c /dev/fuse ]]' "no exfat-fuse" \
     it "... nor such an exFAT" no_mark_exfat
 # ntfs-3g marks nothing while it writes, and what it wrote comes to a disk in any
 # order: here $Bitmap not at all.
@@ -401,7 +401,7 @@ no_mark_ntfs()
 	dd if=before of=img bs=4k skip=$((at)) seek=$((at)) count=1 conv=notrunc status=none && map img &&
 	    is dirty 'its .Bitmap and its files differ' && nothing_free
 }
-! command -v ntfs-3g mkntfs ntfsinfo fuser >/dev/null || [[ ! -c /dev/fuse ]] ||
+given 'command -v ntfs-3g mkntfs ntfsinfo fuser && [[ -c /dev/fuse ]]' "no ntfs-3g, or no fuser" \
     it "... nor such an NTFS" no_mark_ntfs
 it "does not believe an ext4 whose journal is not empty" journal
 
@@ -493,7 +493,7 @@ done
 
 dirty_bits()
 {
-	if command -v mkfs.fat >/dev/null; then
+	if able 'command -v mkfs.fat' "no mkfs.fat"; then
 		make_fs 100M fat16 && map img && is clean || return
 		printf '\1' | dd of=img bs=1 seek=37 conv=notrunc status=none
 		map img && is dirty && nothing_free || return
@@ -502,7 +502,7 @@ dirty_bits()
 		printf '\7' | dd of=img bs=1 seek=$((32 * 512 + 7)) conv=notrunc status=none
 		map img && is dirty && nothing_free || return
 	fi
-	if command -v mkfs.exfat >/dev/null; then
+	if able 'command -v mkfs.exfat' "no mkfs.exfat"; then
 		make_fs 100M exfat && map img && is clean || return
 		printf '\2' | dd of=img bs=1 seek=106 conv=notrunc status=none
 		map img && is dirty && nothing_free || return
@@ -560,7 +560,7 @@ sums_xfs()
 		    is damaged 'counts of inodes or free' && nothing_free || return
 	done
 }
-! command -v mkfs.xfs xfs_db >/dev/null ||
+given 'command -v mkfs.xfs xfs_db' "no mkfs.xfs or xfs_db" \
     it "does not believe an XFS whose sums differ from those of its groups" sums_xfs
 # A system that is suspended to a file has more in its memory than on the disk.
 asleep_ntfs()
@@ -570,7 +570,7 @@ asleep_ntfs()
 	[[ -z $2 ]] || { is dirty sleeps && nothing_free; return; }
 	is clean
 }
-if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
+if able 'command -v ntfs-3g mkntfs fuser && [[ -c /dev/fuse ]]' "no ntfs-3g, or no fuser"; then
 	for word in hibr HIBR wake; do
 		it "does not believe an NTFS whose hiberfil.sys begins with $word" asleep_ntfs hiberfil.sys $word
 	done
@@ -618,7 +618,7 @@ ntfs_bitmap_lost()
 	map -b $(($(first_cluster 6) * 4096))+512 img && is damaged Bitmap || return
 	((used > was && used <= was + 4096 * 8 * 4096)) || fail "$used bytes, $was before"
 }
-! command -v ntfsinfo mkntfs >/dev/null ||
+given 'command -v ntfsinfo mkntfs' "no ntfs-3g" \
     it "counts as used what a lost piece of NTFS's bitmap describes" ntfs_bitmap_lost
 
 two_fats()
@@ -633,7 +633,7 @@ two_fats()
 	map -b $((32 * 512 + 4096))+512 img && is damaged || return
 	((used == was + 128 * 512 + 512 || used == was + 128 * 512)) || fail "$(head -n 3 map)"
 }
-! command -v mkfs.fat >/dev/null ||
+given 'command -v mkfs.fat' "no mkfs.fat" \
     it "counts as used what either of two FATs says is, or all where one is lost" two_fats
 
 # begins_lost KIND SIZE BYTES: nothing is known for sure, but the copy is enough to guess an order

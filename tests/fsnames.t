@@ -105,7 +105,7 @@ mounted()
 	leave_fs "$1" && told "$2" live
 }
 
-if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
+if able 'can_loop && command -v ntfs-3g ntfscluster' "no loop devices, or no ntfs-3g or ntfscluster"; then
 	ntfs()
 	{
 		mounted ntfs ntfs 32M && cp --sparse=always img "$scratch/ntfs"
@@ -149,7 +149,7 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 	}
 	it "... also of one whose record is lost" records
 fi
-if can_loop && command -v mkfs.xfs >/dev/null; then
+if able 'can_loop && command -v mkfs.xfs' "no loop devices, or no mkfs.xfs"; then
 	it "names the files of an XFS, whose inodes are large" mounted xfs xfs 320M -i size=2048
 	it "... with small blocks, and larger ones of directories" mounted xfs xfs 320M -b size=1024 -n size=8192
 fi
@@ -176,12 +176,12 @@ twice()
 	# the other one lies as far behind the first block of its copy
 	names btrfs "$((at[9]))+512" "$((at[9] + at[${#at[@]} / 2] - at[0]))+512" >got && echo /file >>want && alike
 }
-if can_loop && command -v mkfs.btrfs >/dev/null && grep -qw btrfs /proc/filesystems; then
+if able 'can_loop && command -v mkfs.btrfs && grep -qw btrfs /proc/filesystems' "no loop devices, or no mkfs.btrfs"; then
 	it "names the files of a btrfs" mounted btrfs btrfs 300M
 	it "... in its snapshots" snapshots
 	it "... only where all copies are lost" twice
 fi
-if can_loop && command -v mkfs.exfat mount.exfat-fuse >/dev/null; then
+if able 'can_loop && command -v mkfs.exfat mount.exfat-fuse' "no loop devices, or no mkfs.exfat or mount.exfat-fuse"; then
 	it "names the files of an exFAT" mounted exfat exfat 32M
 	it "... with small clusters" mounted exfat exfat 16M -c 512
 fi
@@ -218,7 +218,7 @@ cluster()
 {
 	mshowfat -i img "::/$1" | sed 's/.*:[^<]*<\([0-9]*\).*/\1/'
 }
-if command -v mkfs.fat mcopy mshowfat >/dev/null; then
+if able 'command -v mkfs.fat mcopy mshowfat' "no mkfs.fat, mcopy or mshowfat"; then
 	it "names the files of a FAT12" with_mtools fat12 5M 0 -s 4
 	it "... of a FAT16" with_mtools fat16 8M 3M -s 1
 	it "... of a FAT32" with_mtools fat32 34M 29M -s 1

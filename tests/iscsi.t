@@ -207,7 +207,7 @@ cached_here()
 	    "$blocks" make new 4M 9 && exits 0 with_faults '' "$pardd" if=new of="$uri/1" force=looped && complete &&
 	    cmp new /dev/fd/4
 }
-if can_loop; then
+if able can_loop "no loop devices"; then
 	it "does not write what the kernel has as a block device that is in use" kernels
 	it "... or is set read-only" protected_here
 	it "reads what that has in the page cache, and leaves nothing old there" cached_here

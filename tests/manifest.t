@@ -79,7 +79,7 @@ right()
 	"$blocks" make src "$1" && exits 0 "$pardd" if=src of=dst manifest=m "${@:2}" &&
 	    complete && same src dst && sound dst && as_in if=dst && as_in if=src thr=16
 }
-if command -v xxhsum >/dev/null; then
+if able 'command -v xxhsum' "no xxhsum"; then
 	only plain asan	# few transfers, one worker
 	for size in 0 1 511 $mib $((2 * mib)) $bytes; do
 		it "has the digests of $size bytes" right "$size"

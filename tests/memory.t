@@ -161,24 +161,24 @@ tables()
 		    return
 	done
 }
-! command -v sfdisk >/dev/null || it "finds partitions so" tables
+given 'command -v sfdisk' "no sfdisk" it "finds partitions so" tables
 file_systems()
 {
 	truncate -s 8M img && "$@" img >made 2>&1 || return
 	cp img src && : >dst && refused seen "$pardd" if=src of=dst used=only usedmap=um && rm -f um &&
 	    refused seen "$pardd" if=src of=dst used=first map=m && rm -f m*
 }
-! command -v mke2fs >/dev/null || it "finds so what file systems use" eval 'file_systems mke2fs -q -F -t ext4 &&
+given 'command -v mke2fs' "no mke2fs" it "finds so what file systems use" eval 'file_systems mke2fs -q -F -t ext4 &&
     file_systems mke2fs -q -F -t ext2'
-! command -v mkfs.fat >/dev/null || it "... of FAT" file_systems mkfs.fat
-! command -v mkfs.exfat >/dev/null || it "... of exFAT" file_systems mkfs.exfat
-! command -v mkntfs >/dev/null || it "... of NTFS" file_systems mkntfs -q -F
+given 'command -v mkfs.fat' "no mkfs.fat" it "... of FAT" file_systems mkfs.fat
+given 'command -v mkfs.exfat' "no mkfs.exfat" it "... of exFAT" file_systems mkfs.exfat
+given 'command -v mkntfs' "no mkntfs" it "... of NTFS" file_systems mkntfs -q -F
 large_file_system()
 {
 	truncate -s "$1" img && "${@:2}" img >made 2>&1 && : >dst && refused seen "$pardd" -d if=img of=dst used=only
 }
-! command -v mkfs.xfs >/dev/null || it "... of XFS" large_file_system 320M mkfs.xfs -q
-! command -v mkfs.btrfs >/dev/null || it "... of Btrfs" large_file_system 128M mkfs.btrfs -q
+given 'command -v mkfs.xfs' "no mkfs.xfs" it "... of XFS" large_file_system 320M mkfs.xfs -q
+given 'command -v mkfs.btrfs' "no mkfs.btrfs" it "... of Btrfs" large_file_system 128M mkfs.btrfs -q
 devices()
 {
 	local from
@@ -186,8 +186,8 @@ devices()
 	    refused seen "$pardd" if="$from" of="$dev" verify=1 && same src back &&
 	    refused seen "$pardd" if="$from" of="$dev" map=map && refused seen "$pardd" -dv if="$from" of="$dev"
 }
-! can_loop || it "copies devices so" devices
-if can_nbd; then
+given can_loop "no loop devices" it "copies devices so" devices
+if able can_nbd "no nbdkit"; then
 	nbd()
 	{
 		nbdkit -f -U "$1" -P "$1.pid" file "$2" >server 2>&1 </dev/null &
@@ -206,7 +206,7 @@ if can_nbd; then
 	}
 	it "copies from one NBD server to another so" servers
 fi
-if can_rbd; then
+if able can_rbd "built without librbd"; then
 	from_image()
 	{
 		cp p/other dst && honest
@@ -218,7 +218,7 @@ if can_rbd; then
 	}
 	it "copies from one Ceph image to another so" eval 'images && images verify=1 engine=threads'
 fi
-if can_iscsi; then
+if able can_iscsi "no tgtd (tgt), or built without libiscsi"; then
 	disks()
 	{
 		"$blocks" make src 1M && "$blocks" make there 1M 9 && serve 1:src 2:there &&

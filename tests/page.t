@@ -217,7 +217,7 @@ in_use_only()
 	truncate -s 16M img && mke2fs -q -t ext4 img 2>said && page if=img of=new used=only &&
 	    has 'Used without 1[0-9]( |\.[0-9] )MB that 1 file system calls free'
 }
-! command -v mke2fs >/dev/null || it "says how much of a file system is left out" in_use_only
+given 'command -v mke2fs' "no mke2fs" it "says how much of a file system is left out" in_use_only
 # A block that cannot be read: no zeros come of it, and no map rescues.
 only_read()
 {
@@ -241,7 +241,7 @@ tabled()
 	    truncate -s 0 a && truncate -s 20M a && printf '%s\n' 'label: dos' '2048,8192,42' | sfdisk -q a &&
 	    page if=a of=new && has ' has dos table, 1 dynamic disk 4\.2 MB '
 }
-! command -v sfdisk >/dev/null || it "names tables that it does not read" tabled
+given 'command -v sfdisk' "no sfdisk" it "names tables that it does not read" tabled
 hostile()
 {
 	local name=$'a\n\e[31m<b>\377'

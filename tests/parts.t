@@ -260,7 +260,7 @@ other_sector()
 	disk d gpt 512 1 && cat "$d" >copy && loop copy -b 4096 &&
 	    refused 'GPT counts in sectors of 512 bytes, and the disk has 4096' if="$dev" of=. ipart=1
 }
-[[ -z $loops ]] || it "refuses a GPT in sectors of another size, and says so" other_sector
+given '[[ -n $loops ]]' "no loop devices" it "refuses a GPT in sectors of another size, and says so" other_sector
 looped()
 {
 	image a dos 1 || return
@@ -567,7 +567,7 @@ torn_volume()
 	    printf '\0\x08\x08\0' | dd of=x.img bs=1 seek=32896 conv=notrunc status=none &&
 	    not_torn if=x.img && truncate -s 19M x.img && is_torn 'x.img is shorter than the iso9660 in it'
 }
-! command -v mke2fs >/dev/null || it "... or its file system" torn_volume
+given 'command -v mke2fs' "no mke2fs" it "... or its file system" torn_volume
 onto()
 {
 	disk a gpt "$1" 1 && truncate -s "$3" b.img && loop b.img -b "$2" &&
@@ -811,4 +811,4 @@ spoilt_large()
 it "survives damaged GPTs with correct checksums" spoilt_gpt
 it "survives damaged GPTs" spoilt_gpt plain
 it "survives damaged MBRs and logical partitions" spoilt_dos
-[[ -z $loops ]] || it "survives spoilt GPTs of 4096" spoilt_large
+given '[[ -n $loops ]]' "no loop devices" it "survives spoilt GPTs of 4096" spoilt_large

@@ -258,11 +258,11 @@ all_are()
 	done
 }
 if able 'command -v ionice' "no ionice"; then
-	given()
+	idle()
 	{
 		slow ioprio=idle && until_true 10 test "/proc/$!/task/$!" && all_are idle && end_well
 	}
-	it "sets the priority of all threads" given
+	it "sets the priority of all threads" idle
 	changed_priority()
 	{
 		slow bs=1k thr=16 && answers ioprio=be:5 ok && all_are 'best-effort: prio 5' &&

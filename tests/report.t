@@ -144,7 +144,7 @@ disk()
 	truncate -s 1M img && loop img --sector-size 4096 && exits 0 "$pardd" if="$dev" of=dst report=r.html &&
 	    valid r.html && has '<th scope="row">Physical block</th><td>4096 bytes</td>'
 }
-! can_loop || it "has the blocks of a disk" disk
+given can_loop "no loop devices" it "has the blocks of a disk" disk
 # A partition is told with its disk.
 of_a_disk()
 {
@@ -153,7 +153,7 @@ of_a_disk()
 	exits 0 "$pardd" if="${dev}p1" of=new report=r.html && valid r.html && complete &&
 	    has "<th scope=\"row\">Partition</th><td>1 of ${dev#/dev/}</td>"
 }
-! can_loop || it "has the disk of a partition" of_a_disk
+given can_loop "no loop devices" it "has the disk of a partition" of_a_disk
 it "has partitions and file systems, with the losses and the commands" labels
 
 used()

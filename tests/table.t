@@ -571,8 +571,8 @@ if command -v mke2fs >/dev/null; then
 	it "... nor on sectors of the same size" mountable 512 mke2fs -q -b 1024 fs
 fi
 it "... of many the first" many_unmountable
-! command -v mkfs.fat >/dev/null || it "... FAT" unmountable 4096 mkfs.fat fs
-! command -v mkfs.xfs >/dev/null || it "... XFS" unmountable 4096 eval 'truncate -s 320M fs && mkfs.xfs -q -f fs'
+given 'command -v mkfs.fat' "no mkfs.fat" it "... FAT" unmountable 4096 mkfs.fat fs
+given 'command -v mkfs.xfs' "no mkfs.xfs" it "... XFS" unmountable 4096 eval 'truncate -s 320M fs && mkfs.xfs -q -f fs'
 it "gives new identifiers with table=new" new_names 512 64M
 it "... on a disk of the same size" new_names 512 40M
 it "... and other sectors" new_names 4096 64M

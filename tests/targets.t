@@ -372,7 +372,7 @@ no_name()
 	    mount -t tmpfs -o nr_inodes=1 none full && undo umount -l "$PWD/full" &&
 	    exits 78 "$pardd" if=src of=new of=old of=full/x && one_line 'full/x.*No space left' && untouched new old
 }
-! can_loop || plainly "takes back those that it has made where another cannot be" no_name
+given can_loop "no loop devices" plainly "takes back those that it has made where another cannot be" no_name
 plainly "refuses a file among the devices" prepared 'no file is created in the device file system' if=src of=new of=old of=/dev/pardd-x
 plainly "does not write its digests to one" prepared 'hashfile=old: is used for something else' \
     if=src of=new of=old hash=md5 hashfile=old
@@ -476,7 +476,7 @@ odd_verified()
 	    exits 0 "$pardd" if=src of=file of="$dev" verify=1 bpt=64 && holds file 0 0 1000100 &&
 	    holds file 1000100 1000100 1096000 9 && holds disk 0 0 1000100
 }
-if can_loop; then
+if able can_loop "no loop devices"; then
 	it "pads those that need whole blocks, and no others" odd_end
 	plainly "... also where it ends in zeros" eval 'size=1000100 && odd_hole'
 	plainly "... or conv=sync pads all, and one more" eval 'size=1000192 && odd_hole bs=128 conv=sync'

@@ -91,7 +91,7 @@ of_its_neighbour()
 	    refused 'another source: .* start=1048576; this one is: .* start=2097152; name another map$' if="${dev}p2" of=dst map=map &&
 	    same dst before && same map map.before
 }
-if command -v sfdisk >/dev/null; then
+if able 'command -v sfdisk' "no sfdisk"; then
 	it "tells the map of a partition from that of the disk, and of another one" of_a_part
 	given can_loop "no loop devices" it "... by its node, though it is as large" of_its_neighbour
 fi

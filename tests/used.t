@@ -70,7 +70,8 @@ traceless()
 	pages=$("$blocks" incore img)
 	((pages == 0)) || fail "$pages pages of the image are left in the page cache"
 }
-[[ $(stat -f -c %T "$scratch") != ext* ]] || it "leaves nothing of the image in the page cache" traceless
+given '[[ $(stat -f -c %T "$scratch") = ext* ]]' "the scratch directory is not on ext4" \
+    it "leaves nothing of the image in the page cache" traceless
 
 # what was in the target is not seen in what is left out
 it "punches holes into an old file where something is free" eval \
@@ -645,7 +646,7 @@ behind()
 	    "$pardd" if=e4 usedmap=used >said 2>&1 && grep -q '[?]' used || fail "$(<said)" || return
 	printf verity | dd of=e4 bs=1 seek=$((size + $2)) conv=notrunc status=none && whole 'something is behind it.*'
 }
-if command -v mkfs.fat mkfs.exfat mkntfs mkfs.xfs mkfs.btrfs >/dev/null; then
+if able 'command -v mkfs.fat mkfs.exfat mkntfs mkfs.xfs mkfs.btrfs' "not all kinds can be made here"; then
 	it "... or with a FAT before it" behind 64M 0 mkfs.fat -F 32
 	it "... or an exFAT" behind 64M 0 mkfs.exfat
 	it "... or an NTFS" behind 64M 0 mkntfs -q -F -f
@@ -728,7 +729,7 @@ made_over()
 	ext4_image e4 && loop e4 && { ! command -v pvcreate || pvcreate -qyff "$dev"; } >made 2>&1 &&
 	    losetup --detach "$dev" && { ! command -v pvcreate || whole 'group of LVM, or has no metadata'; }
 }
-! command -v mkfs.fat >/dev/null || it "copies one whole with a signature of another" made_over
+given 'command -v mkfs.fat' "no mkfs.fat" it "copies one whole with a signature of another" made_over
 # At odd places, and no place that a target could have holes in is left out.
 placed()
 {

@@ -432,7 +432,7 @@ tenth()
 	(((stat[2] - was) * 512 * 100 <= used * 105))
 }
 without_any='^pardd: complete, flushed, without [0-9.]+ GB that 2 file systems call free'
-! type -P lvm dumpe2fs mkswap >/dev/null || long "reads hardly more of a disk than is in use" tenth
+given 'type -P lvm dumpe2fs mkswap' "no lvm, dumpe2fs or mkswap" long "reads hardly more of a disk than is in use" tenth
 
 # ------------------------------------------------------------------------ by dice
 #
