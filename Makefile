@@ -202,7 +202,7 @@ check-long prove: check
 
 # Two minutes: without devices, guests and sanitizers.  Packages are built with the
 # second, which installs nothing and needs no root.
-SHORT = $(notdir $(UNIT:.c=)) copy.t hash.t limits.t mapfile.t opts.t stream.t
+SHORT = signals.t limits.t stream.t copy.t hash.t mapfile.t opts.t $(notdir $(UNIT:.c=))
 check-short:
 	@echo 'The short tests: two minutes.  As root this installs what is missing of some' \
 	    '100 Debian packages; make check has all tests.'

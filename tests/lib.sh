@@ -439,6 +439,12 @@ nobody_at()
 	! (: <"/dev/tcp/127.$((RANDOM % 200 + 20)).1.1/$1") 2>/dev/null
 }
 
+# as_large FILE N: it has N bytes at least
+as_large()
+{
+	(($(stat -c %s "$1") >= $2))
+}
+
 # until_true SECONDS COMMAND...: wait for it without starting a process, which may
 # take a while on a busy machine
 until_true()
