@@ -75,7 +75,7 @@ static const char less_used[] =
     "  pardd if=/dev/sda of=/dev/sdb table=fix     clone to a smaller disk\n"
     "  pardd if=/dev/sda ipart=1 of=/dev/sdb opart=2  copy, restore one "
     "partition\n"
-    "  pardd if=/dev/sda of=/dev/sdb bs=512 skip=2048 seek=4096 count=16384\n"
+    "  pardd if=/dev/sda of=/dev/sdb bs=512 skip=2048 seek=4096 count=8192\n"
     "    (the numbers of fdisk)\n"
     "  pardd if=sda.img.xz decode=auto of=/dev/sdb verify=1  flash a packed "
     "image\n"
