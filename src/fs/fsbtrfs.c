@@ -12,7 +12,33 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <xxhash.h>
+
+#include "fshits.h"
+
+struct place {			/* part of a chunk on this device */
+	uint64_t logical;	/* bytes */
+	uint64_t at, len;	/* bytes of the device */
+	bool	 direct;	/* has the chunk's bytes contiguously */
+	bool	 meta;
+};
+
+struct btrfs {
+	struct fs_io	*io;
+	unsigned char	 super[SUPER];
+	uint32_t	 node;		/* bytes */
+	uint64_t	 device, total;	/* its number; bytes */
+	struct place	*place;
+	size_t		 n, room;
+	size_t		 roots;		/* how many are from the superblock; 0
+					 * once all are known and sorted by
+					 * logical position */
+	bool		 wrong;		/* the chunks contain an error */
+	bool		 fine;		/* extents are known too, not only
+					 * chunks */
+	unsigned char	*nodes;		/* LEVELS nodes */
+};
 
 /*
  * btrfs: nodes of its trees.  Each has a checksum, its own logical address, and
@@ -71,7 +97,12 @@ btrfs_places_end(const struct btrfs *b, uint64_t logical)
 	return lo;
 }
 
-const unsigned char *
+/*
+ * Read a node of a tree into the place of its level in b->nodes, and return it.
+ * It is taken from this device, from any copy that is valid; NULL if there is
+ * none.
+ */
+static const unsigned char *
 btrfs_node(struct btrfs *b, uint64_t logical, unsigned level,
     uint64_t generation)
 {
@@ -89,7 +120,8 @@ btrfs_node(struct btrfs *b, uint64_t logical, unsigned level,
 	return NULL;
 }
 
-const unsigned char *
+/* The *size bytes of an item; NULL if they are outside the leaf. */
+static const unsigned char *
 btrfs_item(const struct btrfs *b, const unsigned char *leaf,
     const unsigned char *item, size_t *size)
 {
@@ -100,6 +132,13 @@ btrfs_item(const struct btrfs *b, const unsigned char *leaf,
 	*size = (size_t)n;
 	return leaf + N_HEAD + off;
 }
+
+/*
+ * Visit the leaves of a tree in order, each with its number of items, which fit
+ * into it.  Stops when *b becomes ->wrong.
+ */
+typedef void btrfs_leaf(struct btrfs *, const unsigned char *leaf, size_t items,
+    void *arg);
 
 static void
 btrfs_walk(struct btrfs *b, uint64_t logical, unsigned level,
@@ -622,7 +661,7 @@ btrfs_note_device(struct btrfs *b)
 		b->wrong = true;
 }
 
-bool
+static bool
 btrfs_super(void *state)
 {
 	struct btrfs *b = state;
@@ -637,7 +676,8 @@ btrfs_super(void *state)
 	return i < n;
 }
 
-bool
+/* Find out where all chunks lie; false if some of that is lost. */
+static bool
 btrfs_chunks(struct btrfs *b)
 {
 	const unsigned char *s = b->super;
@@ -659,7 +699,7 @@ btrfs_chunks(struct btrfs *b)
 	return b->n > 0 && !b->wrong;
 }
 
-void
+static void
 btrfs_read(void *state)
 {
 	struct btrfs *b = state;
@@ -690,7 +730,7 @@ btrfs_read(void *state)
 		    "are on another device");
 }
 
-void
+static void
 btrfs_close(void *state)
 {
 	struct btrfs *b = state;
@@ -698,3 +738,377 @@ btrfs_close(void *state)
 	free(b->place);
 	free(b->nodes);
 }
+
+/*
+ * btrfs: files that contain given bytes, in all subvolumes and snapshots of a
+ * file system on one device.
+ *
+ * Lost bytes are first turned into logical ranges whose copies are all lost.  A
+ * leaf of a file tree has, for each inode, its names before its extents, so one
+ * pass finds both.  Paths then go up to the root, by the names of directories
+ * and the references of subvolumes.
+ */
+
+enum {				/* offsets and values in the trees of roots and
+				 * files */
+	ROOT_BACK = 144, FILE_REF = 12, FILE_EXTENT = 108, R_REFS = 216,
+	RB_DIR = 0, RB_LENGTH = 16, RB_NAME = 18,
+	REF_LENGTH = 8, REF_NAME = 10,
+	F_PACKED = 16, F_KIND = 20, F_AT = 21, F_SIZE = 29, F_FROM = 37,
+	F_LEN = 45, F_LEAST = 53, F_INSIDE = 0,
+	TOP_TREE = 5, TOP_DIR = 256, FIRST_TREE = 256,
+};
+
+enum { TREES_MOST = 1 << 14 };
+
+struct tree {
+	uint64_t id, at, generation;
+	unsigned level;
+};
+
+struct search {
+	struct btrfs	*b;
+	struct fs_hits	*hits;		/* lost bytes become logical here */
+	struct fs_extents lost;		/* as logical ranges */
+	struct tree	*tree;		/* sorted by number */
+	size_t		 trees;
+	uint64_t	 now;		/* the current tree */
+	uint64_t	 inode, directory;	/* the current; its directory */
+	char		*name;		/* and name are known; or NULL */
+};
+
+/* Called for an item; its value has "size" bytes. */
+typedef void item(struct search *, const unsigned char *key,
+    const unsigned char *p, size_t size);
+
+/* ------------------------------------------------------------- logical */
+
+static void
+add_lost(struct search *s, uint64_t off, uint64_t len)
+{
+	struct fs_extents *e = &s->lost;
+	size_t room = e->room * 2 + 64;
+	struct fs_extent *more;
+
+	if (e->n == e->room) {
+		more = realloc(e->at, room * sizeof(*more));
+		if (more == NULL) {
+			s->b->io->no_memory = true;
+			return;
+		}
+		e->at = more;
+		e->room = room;
+	}
+	e->at[e->n++] = (struct fs_extent){ .off = off, .len = len };
+}
+
+/* In a range of a chunk, find the bytes lost in all "n" copies. */
+static void
+all_lost(struct search *s, const struct fs_extents *lost,
+    const struct place *p, size_t n, uint64_t from, uint64_t to)
+{
+	uint64_t off, end;
+	size_t i;
+
+	if (n == 0) {
+		add_lost(s, p[-1].logical + from, to - from);
+		return;
+	}
+	for (i = fs_behind(lost, p->at + from); i < lost->n; i++) {
+		off = MAX(lost->at[i].off, p->at + from);
+		end = MIN(lost->at[i].off + lost->at[i].len, p->at + to);
+		if (off >= end)
+			return;
+		all_lost(s, lost, p + 1, n - 1, off - p->at, end - p->at);
+	}
+}
+
+/* False if the lost bytes of a chunk cannot be determined. */
+static bool
+turn_into_logical(struct search *s, const struct fs_extents *lost)
+{
+	const struct place *p = s->b->place, *end = p + s->b->n;
+	bool known = true;
+	size_t n;
+
+	for (; p < end; p += n) {
+		for (n = 1; p + n < end && p[n].logical == p->logical &&
+		    p[n].len == p->len && n < COPIES_MOST; n++)
+			;
+		if (p->direct)
+			all_lost(s, lost, p, n, 0, p->len);
+		else
+			known &= fs_among(lost, p->at, p->at + p->len) == 0;
+	}
+	return known;
+}
+
+/* --------------------------------------------------------------- trees */
+
+static void
+btrfs_search_leaf(struct search *s, const unsigned char *p, item *what)
+{
+	const unsigned char *key = p + N_HEAD, *v;
+	size_t n = (size_t)fs_le(p + N_ITEMS, 4), size;
+
+	s->hits->to->more |= n == 0 || n > (s->b->node - N_HEAD) / ITEM;
+	for (; n > 0 && n <= (s->b->node - N_HEAD) / ITEM; n--, key += ITEM) {
+		v = btrfs_item(s->b, p, key, &size);
+		if (v != NULL)
+			what(s, key, v, size);
+	}
+}
+
+/* Visit all items of a tree; lost nodes are skipped. */
+static void
+btrfs_search_walk(struct search *s, uint64_t at, unsigned level,
+    uint64_t generation, item *what)
+{
+	struct btrfs *b = s->b;
+	const unsigned char *p, *link;
+	size_t n;
+
+	p = b->io->budget == 0 ? NULL : btrfs_node(b, at, level, generation);
+	if (p == NULL) {
+		s->hits->to->more = true;
+		return;
+	}
+	if (level == 0) {
+		btrfs_search_leaf(s, p, what);
+		return;
+	}
+	n = (size_t)fs_le(p + N_ITEMS, 4);
+	if (n == 0 || n > (b->node - N_HEAD) / LINK) {
+		s->hits->to->more = true;
+		return;
+	}
+	for (link = p + N_HEAD; n > 0; n--, link += LINK)
+		btrfs_search_walk(s, fs_le(link + L_PLACE, 8), level - 1,
+		    fs_le(link + L_GENERATION, 8), what);
+}
+
+static void
+take_tree(struct search *s, const unsigned char *key, const unsigned char *p,
+    size_t size)
+{
+	uint64_t id = fs_le(key, 8);
+
+	if (key[K_TYPE] != ROOT_ITEM || size < R_LEAST ||
+	    (id != TOP_TREE && (id < FIRST_TREE || id > INT64_MAX)) ||
+	    fs_le(p + R_REFS, 4) == 0)
+		return;
+	if (s->trees == TREES_MOST || p[R_LEVEL] >= LEVELS) {
+		s->hits->to->more = true;
+		return;
+	}
+	s->tree[s->trees++] = (struct tree){ .id = id,
+		.at = fs_le(p + R_PLACE, 8), .level = p[R_LEVEL],
+		.generation = fs_le(p + R_GENERATION, 8) };
+}
+
+/* --------------------------------------------------------------- files */
+
+static void
+btrfs_search_free(struct search *s, uint64_t inode)
+{
+	free(s->name);
+	s->name = NULL;
+	s->inode = inode;
+}
+
+/* The last name of an inode is used; its extents follow. */
+static void
+btrfs_take_name(struct search *s, const unsigned char *key,
+    const unsigned char *p, size_t size)
+{
+	size_t n = size < REF_NAME ? 0 : (size_t)fs_le(p + REF_LENGTH, 2);
+
+	btrfs_search_free(s, fs_le(key, 8));
+	if (n == 0 || n > size - REF_NAME)
+		return;
+	s->name = fs_text(s->b->io, p + REF_NAME, n);
+	s->directory = fs_le(key + K_OFFSET, 8);
+}
+
+/* Whether an extent is lost; compressed ones are needed completely. */
+static bool
+btrfs_is_lost(const struct search *s, const unsigned char *p)
+{
+	uint64_t at = fs_le(p + F_AT, 8), from = fs_le(p + F_FROM, 8);
+
+	if (at == 0)			/* a hole */
+		return false;
+	if (p[F_PACKED] != 0)
+		return fs_hits_is(s->hits, at, fs_le(p + F_SIZE, 8));
+	return from <= UINT64_MAX - at &&
+	    fs_hits_is(s->hits, at + from, fs_le(p + F_LEN, 8));
+}
+
+static void
+take_file(struct search *s, const unsigned char *key, const unsigned char *p,
+    size_t size)
+{
+	struct fs_id id = { .number = fs_le(key, 8), .tree = s->now };
+	struct fs_id directory = { .tree = s->now };
+	struct fs_hit *hit;
+
+	if (key[K_TYPE] == FILE_REF)
+		btrfs_take_name(s, key, p, size);
+	if (key[K_TYPE] != FILE_EXTENT || size < F_LEAST ||
+	    p[F_KIND] == F_INSIDE || !btrfs_is_lost(s, p))
+		return;
+	fs_hits_add(s->hits, id, false);
+	hit = fs_hits_find(s->hits, id);
+	if (hit == NULL || s->inode != id.number || s->name == NULL)
+		return;
+	directory.number = s->directory;
+	fs_hits_name(hit, s->name, directory);
+	s->name = NULL;
+}
+
+/* --------------------------------------------------------------- paths */
+
+static int
+btrfs_key_compare(const unsigned char *key, uint64_t object, unsigned type)
+{
+	uint64_t is = fs_le(key, 8);
+
+	if (is != object)
+		return is < object ? -1 : 1;
+	return key[K_TYPE] < type ? -1 : key[K_TYPE] > type;
+}
+
+/* Find an item of an object and type in a tree; NULL: none. */
+static const unsigned char *
+btrfs_item_find(struct btrfs *b, const struct tree *t, uint64_t object,
+    unsigned type, const unsigned char **key, size_t *size)
+{
+	uint64_t at = t->at, generation = t->generation;
+	unsigned level = t->level;
+	const unsigned char *p, *link;
+	size_t n;
+
+	for (;; level--) {
+		p = btrfs_node(b, at, level, generation);
+		n = p == NULL ? 0 : (size_t)fs_le(p + N_ITEMS, 4);
+		if (n == 0 || n > (b->node - N_HEAD) / (level == 0 ? ITEM :
+		    LINK))
+			return NULL;
+		if (level == 0)
+			break;
+		link = p + N_HEAD;
+		for (; n > 1 && btrfs_key_compare(link + LINK, object, type) <=
+		    0; n--)
+			link += LINK;
+		at = fs_le(link + L_PLACE, 8);
+		generation = fs_le(link + L_GENERATION, 8);
+	}
+	for (*key = p + N_HEAD; n > 0; n--, *key += ITEM)
+		if (btrfs_key_compare(*key, object, type) == 0)
+			return btrfs_item(b, p, *key, size);
+	return NULL;
+}
+
+static const struct tree *
+tree_of(const struct search *s, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < s->trees; i++)
+		if (s->tree[i].id == id)
+			return &s->tree[i];
+	return NULL;
+}
+
+static struct tree
+tree_of_roots(const struct btrfs *b)
+{
+	return (struct tree){ .at = fs_le(b->super + S_ROOT, 8),
+		.generation = fs_le(b->super + S_GENERATION, 8),
+		.level = b->super[S_ROOT_LEVEL] };
+}
+
+/* The name of a subvolume in a directory of another. */
+static char *
+climb_tree(struct search *s, struct fs_id *id)
+{
+	struct tree roots = tree_of_roots(s->b);
+	const unsigned char *key, *p;
+	size_t size, n;
+
+	p = btrfs_item_find(s->b, &roots, id->tree, ROOT_BACK, &key, &size);
+	n = p == NULL || size < RB_NAME ? 0 : (size_t)fs_le(p + RB_LENGTH, 2);
+	if (n == 0 || n > size - RB_NAME)
+		return NULL;
+	id->number = fs_le(p + RB_DIR, 8);
+	id->tree = fs_le(key + K_OFFSET, 8);
+	return fs_text(s->b->io, p + RB_NAME, n);
+}
+
+/* The name of a directory, and its parent; NULL if that is unknown. */
+static char *
+btrfs_climb(void *arg, struct fs_id *id)
+{
+	struct search *s = arg;
+	const struct tree *t = tree_of(s, id->tree);
+	const unsigned char *key, *p;
+	size_t size, n;
+
+	if (id->number == TOP_DIR)
+		return climb_tree(s, id);
+	p = t == NULL ? NULL : btrfs_item_find(s->b, t, id->number, FILE_REF,
+	    &key, &size);
+	n = p == NULL || size < REF_NAME ? 0 : (size_t)fs_le(p + REF_LENGTH, 2);
+	if (n == 0 || n > size - REF_NAME)
+		return NULL;
+	id->number = fs_le(key + K_OFFSET, 8);
+	return fs_text(s->b->io, p + REF_NAME, n);
+}
+
+/* ----------------------------------------------------------------- all */
+
+static void
+btrfs_search(struct search *s)
+{
+	struct tree roots = tree_of_roots(s->b);
+	struct fs_id top = { .number = TOP_DIR, .tree = TOP_TREE };
+	size_t i;
+
+	s->tree = fs_alloc(s->b->io, TREES_MOST * sizeof(*s->tree));
+	if (s->tree == NULL)
+		return;
+	s->hits->to->more |= !turn_into_logical(s, s->hits->lost) ||
+	    roots.level >= LEVELS;
+	if (s->lost.n == 0 || roots.level >= LEVELS)
+		return;
+	s->hits->lost = &s->lost;
+	s->b->io->failed = false;	/* a copy was good */
+	btrfs_search_walk(s, roots.at, roots.level, roots.generation,
+	    take_tree);
+	for (i = 0; i < s->trees; i++) {
+		s->now = s->tree[i].id;
+		btrfs_search_free(s, 0);
+		btrfs_search_walk(s, s->tree[i].at, s->tree[i].level,
+		    s->tree[i].generation, take_file);
+	}
+	fs_hits_tell(s->hits, top, btrfs_climb, s);
+}
+
+static void
+btrfs_names(void *state, struct fs_hits *hits)
+{
+	struct btrfs *b = state;
+	struct search s = { .b = b, .hits = hits };
+
+	hits->to->known = fs_le(b->super + S_DEVICES, 8) == 1;
+	if (hits->to->known && btrfs_chunks(b))
+		btrfs_search(&s);
+	else
+		hits->to->more = true;
+	btrfs_search_free(&s, 0);
+	free(s.lost.at);
+	free(s.tree);
+}
+
+const struct fs_kind fs_btrfs = { { "btrfs" }, sizeof(struct btrfs),
+	btrfs_super, btrfs_read, btrfs_names, btrfs_close };

@@ -1,15 +1,8 @@
 /*
- * btrfs: shared by the readers of its map (fsbtrfs.c) and names
- * (fsbtrfs_names.c).
+ * btrfs: what its superblock and its trees look like.
  */
 #ifndef PARDD_FSBTRFS_H
 #define PARDD_FSBTRFS_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "fsread.h"
 
 enum {				/* offsets in the superblock */
 	SUPER = 4096,
@@ -37,55 +30,5 @@ enum {				/* offsets in a node of a tree */
 	LINK = 33, L_PLACE = 17, L_GENERATION = 25,
 	LEVELS = 8,
 };
-
-struct place {			/* part of a chunk on this device */
-	uint64_t logical;	/* bytes */
-	uint64_t at, len;	/* bytes of the device */
-	bool	 direct;	/* has the chunk's bytes contiguously */
-	bool	 meta;
-};
-
-struct btrfs {
-	struct fs_io	*io;
-	unsigned char	 super[SUPER];
-	uint32_t	 node;		/* bytes */
-	uint64_t	 device, total;	/* its number; bytes */
-	struct place	*place;
-	size_t		 n, room;
-	size_t		 roots;		/* how many are from the superblock; 0
-					 * once all are known and sorted by
-					 * logical position */
-	bool		 wrong;		/* the chunks contain an error */
-	bool		 fine;		/* extents are known too, not only
-					 * chunks */
-	unsigned char	*nodes;		/* LEVELS nodes */
-};
-
-/* As in struct fs_kind; "state" is a struct btrfs. */
-bool btrfs_super(void *state);
-void btrfs_read(void *state);
-void btrfs_close(void *state);
-
-/* Find out where all chunks lie; false if some of that is lost. */
-bool btrfs_chunks(struct btrfs *);
-
-/*
- * Read a node of a tree into the place of its level in b->nodes, and return it.
- * It is taken from this device, from any copy that is valid; NULL if there is
- * none.
- */
-const unsigned char *btrfs_node(struct btrfs *, uint64_t logical,
-    unsigned level, uint64_t generation);
-
-/*
- * Visit the leaves of a tree in order, each with its number of items, which fit
- * into it.  Stops when *b becomes ->wrong.
- */
-typedef void btrfs_leaf(struct btrfs *, const unsigned char *leaf, size_t items,
-    void *arg);
-
-/* The *size bytes of an item; NULL if they are outside the leaf. */
-const unsigned char *btrfs_item(const struct btrfs *,
-    const unsigned char *leaf, const unsigned char *item, size_t *size);
 
 #endif

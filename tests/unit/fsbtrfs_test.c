@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "../../src/fs/fsbtrfs.h"
+#include "../../src/fs/fsread.h"
 #include "fsimage.h"
 
 #define KIB	((size_t)1024)
