@@ -40,6 +40,11 @@ struct btrfs {
 	unsigned char	*nodes;		/* LEVELS nodes */
 };
 
+struct tree {
+	uint64_t id, at, generation;
+	unsigned level;
+};
+
 /*
  * btrfs: nodes of its trees.  Each has a checksum, its own logical address, and
  * the generation known to its parent; any copy that has all these is used.
@@ -133,34 +138,41 @@ btrfs_item(const struct btrfs *b, const unsigned char *leaf,
 	return leaf + N_HEAD + off;
 }
 
+static struct tree
+btrfs_tree_below(const unsigned char *link, unsigned level)
+{
+	return (struct tree){ .at = fs_le(link + L_PLACE, 8), .level = level,
+		.generation = fs_le(link + L_GENERATION, 8) };
+}
+
 /*
  * Visit the leaves of a tree in order, each with its number of items, which fit
- * into it.  Stops when *b becomes ->wrong.
+ * into it.  *b becomes ->wrong if anything is, and unless "on" that is the end.
  */
 typedef void btrfs_leaf(struct btrfs *, const unsigned char *leaf, size_t items,
     void *arg);
 
 static void
-btrfs_walk(struct btrfs *b, uint64_t logical, unsigned level,
-    uint64_t generation, btrfs_leaf *leaf, void *arg)
+btrfs_walk(struct btrfs *b, struct tree t, bool on, btrfs_leaf *leaf, void *arg)
 {
 	const unsigned char *p, *link;
 	size_t n;
 
-	p = b->wrong ? NULL : btrfs_node(b, logical, level, generation);
+	p = b->wrong && !on ? NULL : btrfs_node(b, t.at, t.level, t.generation);
 	n = p == NULL ? 0 : (size_t)fs_le(p + N_ITEMS, 4);
-	if (p == NULL || n > (b->node - N_HEAD) / (level == 0 ? ITEM : LINK) ||
-	    (level > 0 && n == 0)) {
+	if (p == NULL ||
+	    n > (b->node - N_HEAD) / (t.level == 0 ? ITEM : LINK) ||
+	    (t.level > 0 && n == 0)) {
 		b->wrong = true;
 		return;
 	}
-	if (level == 0) {
+	if (t.level == 0) {
 		leaf(b, p, n, arg);
 		return;
 	}
 	for (link = p + N_HEAD; n > 0; n--, link += LINK)
-		btrfs_walk(b, fs_le(link + L_PLACE, 8), level - 1,
-		    fs_le(link + L_GENERATION, 8), leaf, arg);
+		btrfs_walk(b, btrfs_tree_below(link, t.level - 1), on, leaf,
+		    arg);
 }
 
 /*
@@ -283,61 +295,75 @@ btrfs_read_extents(struct btrfs *b, const unsigned char *leaf, size_t n,
 
 /* ------------------------------------------------------------------ roots */
 
-/* Compare a key with that of the root of a tree. */
 static int
-btrfs_root_compare(const unsigned char *key, uint64_t tree)
+btrfs_key_compare(const unsigned char *key, uint64_t object, unsigned type)
 {
-	uint64_t owner = fs_le(key, 8), offset = fs_le(key + K_OFFSET, 8);
+	uint64_t is = fs_le(key, 8);
 
-	if (owner != tree)
-		return owner < tree ? -1 : 1;
-	if (key[K_TYPE] != ROOT_ITEM)
-		return key[K_TYPE] < ROOT_ITEM ? -1 : 1;
-	return offset == 0 ? 0 : 1;
+	if (is != object)
+		return is < object ? -1 : 1;
+	return key[K_TYPE] < type ? -1 : key[K_TYPE] > type;
 }
 
-/* Find its item in a leaf; NULL if it is not there. */
+/* Find an item of an object and type in a tree; NULL: none. */
 static const unsigned char *
-btrfs_root_in(struct btrfs *b, const unsigned char *leaf, uint64_t tree)
+btrfs_item_find(struct btrfs *b, struct tree t, uint64_t object, unsigned type,
+    const unsigned char **key, size_t *size)
 {
-	const unsigned char *item = leaf + N_HEAD, *root;
-	size_t n = (size_t)fs_le(leaf + N_ITEMS, 4), size;
-
-	if (n > (b->node - N_HEAD) / ITEM)
-		return NULL;
-	for (; n > 0; n--, item += ITEM)
-		if (btrfs_root_compare(item, tree) == 0) {
-			root = btrfs_item(b, leaf, item, &size);
-			return root != NULL && size >= R_LEAST &&
-			    root[R_LEVEL] < LEVELS ? root : NULL;
-		}
-	return NULL;
-}
-
-/* Find it in the tree of roots. */
-static const unsigned char *
-btrfs_root(struct btrfs *b, uint64_t tree)
-{
-	uint64_t at = fs_le(b->super + S_ROOT, 8);
-	uint64_t generation = fs_le(b->super + S_GENERATION, 8);
-	unsigned level = b->super[S_ROOT_LEVEL];
 	const unsigned char *p, *link;
 	size_t n;
 
-	for (;; level--) {
-		p = level < LEVELS ? btrfs_node(b, at, level, generation) :
-		    NULL;
-		if (p == NULL || level == 0)
-			return p == NULL ? NULL : btrfs_root_in(b, p, tree);
-		n = (size_t)fs_le(p + N_ITEMS, 4);
-		if (n == 0 || n > (b->node - N_HEAD) / LINK)
+	for (;;) {
+		p = btrfs_node(b, t.at, t.level, t.generation);
+		n = p == NULL ? 0 : (size_t)fs_le(p + N_ITEMS, 4);
+		if (n == 0 || n > (b->node - N_HEAD) / (t.level == 0 ? ITEM :
+		    LINK))
 			return NULL;
+		if (t.level == 0)
+			break;
 		link = p + N_HEAD;
-		for (; n > 1 && btrfs_root_compare(link + LINK, tree) <= 0; n--)
+		for (; n > 1 && btrfs_key_compare(link + LINK, object, type) <=
+		    0; n--)
 			link += LINK;
-		at = fs_le(link + L_PLACE, 8);
-		generation = fs_le(link + L_GENERATION, 8);
+		t = btrfs_tree_below(link, t.level - 1);
 	}
+	for (*key = p + N_HEAD; n > 0; n--, *key += ITEM)
+		if (btrfs_key_compare(*key, object, type) == 0)
+			return btrfs_item(b, p, *key, size);
+	return NULL;
+}
+
+static struct tree
+btrfs_roots(const struct btrfs *b)
+{
+	return (struct tree){ .at = fs_le(b->super + S_ROOT, 8),
+		.generation = fs_le(b->super + S_GENERATION, 8),
+		.level = b->super[S_ROOT_LEVEL] };
+}
+
+static struct tree
+btrfs_tree(uint64_t id, const unsigned char *root)
+{
+	return (struct tree){ .id = id, .at = fs_le(root + R_PLACE, 8),
+		.level = root[R_LEVEL],
+		.generation = fs_le(root + R_GENERATION, 8) };
+}
+
+/* Find a tree in the tree of roots; false if it is not there. */
+static bool
+btrfs_tree_find(struct btrfs *b, uint64_t id, struct tree *t)
+{
+	struct tree roots = btrfs_roots(b);
+	const unsigned char *key, *p;
+	size_t size;
+
+	p = roots.level >= LEVELS ? NULL :
+	    btrfs_item_find(b, roots, id, ROOT_ITEM, &key, &size);
+	if (p == NULL || size < R_LEAST || p[R_LEVEL] >= LEVELS ||
+	    fs_le(key + K_OFFSET, 8) != 0)
+		return false;
+	*t = btrfs_tree(id, p);
+	return true;
 }
 
 /* Whether chunks do not overlap, except copies of the same one. */
@@ -369,15 +395,13 @@ btrfs_extents(struct btrfs *b)
 {
 	struct fs_extents *free = &b->io->map->free;
 	struct found x = { .at = 0 };
-	const unsigned char *r;
+	struct tree t;
 	bool good;
 
-	r = fs_le(b->super + S_DEVICES, 8) == 1 && btrfs_groups_apart(b) ?
-	    btrfs_root(b, EXTENTS_OWNER) : NULL;
-	if (r == NULL)
+	if (fs_le(b->super + S_DEVICES, 8) != 1 || !btrfs_groups_apart(b) ||
+	    !btrfs_tree_find(b, EXTENTS_OWNER, &t))
 		return false;
-	btrfs_walk(b, fs_le(r + R_PLACE, 8), r[R_LEVEL],
-	    fs_le(r + R_GENERATION, 8), btrfs_read_extents, &x);
+	btrfs_walk(b, t, false, btrfs_read_extents, &x);
 	btrfs_note_extent(b, &x, x.at, UINT64_MAX, IS_FREE);
 	good = !b->wrong && x.used == fs_le(b->super + S_USED, 8);
 	b->wrong = false;
@@ -429,16 +453,15 @@ btrfs_read_devices(struct btrfs *b, const unsigned char *leaf, size_t n,
 static bool
 btrfs_devices(struct btrfs *b)
 {
-	const unsigned char *r;
+	struct tree t;
 	size_t found = 0;
 
 	if (fs_le(b->super + S_DEVICES, 8) != 1)
 		return true;
-	r = btrfs_root(b, DEVICES_OWNER);
-	if (r != NULL)
-		btrfs_walk(b, fs_le(r + R_PLACE, 8), r[R_LEVEL],
-		    fs_le(r + R_GENERATION, 8), btrfs_read_devices, &found);
-	return r != NULL && !b->wrong && found == b->n;
+	if (!btrfs_tree_find(b, DEVICES_OWNER, &t))
+		return false;
+	btrfs_walk(b, t, false, btrfs_read_devices, &found);
+	return !b->wrong && found == b->n;
 }
 
 enum {				/* offsets and values in a chunk and its
@@ -680,14 +703,15 @@ btrfs_super(void *state)
 static bool
 btrfs_chunks(struct btrfs *b)
 {
-	const unsigned char *s = b->super;
+	struct tree chunks = { .at = fs_le(b->super + S_CHUNK_ROOT, 8),
+		.level = b->super[S_CHUNK_LEVEL],
+		.generation = fs_le(b->super + S_CHUNK_GENERATION, 8) };
 
 	b->nodes = fs_alloc(b->io, (size_t)LEVELS * b->node);
 	if (b->nodes == NULL)
 		return false;
 	first_chunks(b);
-	btrfs_walk(b, fs_le(s + S_CHUNK_ROOT, 8), s[S_CHUNK_LEVEL],
-	    fs_le(s + S_CHUNK_GENERATION, 8), btrfs_read_chunks, NULL);
+	btrfs_walk(b, chunks, false, btrfs_read_chunks, NULL);
 	/* The tree lists the chunks of the superblock again. */
 	b->n -= b->roots;
 	if (b->n > 0) {
@@ -761,10 +785,10 @@ enum {				/* offsets and values in the trees of roots and
 
 enum { TREES_MOST = 1 << 14 };
 
-struct tree {
-	uint64_t id, at, generation;
-	unsigned level;
-};
+struct search;
+/* Called for an item; its value has "size" bytes. */
+typedef void item(struct search *, const unsigned char *key,
+    const unsigned char *p, size_t size);
 
 struct search {
 	struct btrfs	*b;
@@ -772,14 +796,11 @@ struct search {
 	struct fs_extents lost;		/* as logical ranges */
 	struct tree	*tree;		/* sorted by number */
 	size_t		 trees;
+	item		*what;		/* is to be done with each item */
 	uint64_t	 now;		/* the current tree */
 	uint64_t	 inode, directory;	/* the current; its directory */
 	char		*name;		/* and name are known; or NULL */
 };
-
-/* Called for an item; its value has "size" bytes. */
-typedef void item(struct search *, const unsigned char *key,
-    const unsigned char *p, size_t size);
 
 /* ------------------------------------------------------------- logical */
 
@@ -846,45 +867,28 @@ turn_into_logical(struct search *s, const struct fs_extents *lost)
 /* --------------------------------------------------------------- trees */
 
 static void
-btrfs_search_leaf(struct search *s, const unsigned char *p, item *what)
+btrfs_search_leaf(struct btrfs *b, const unsigned char *leaf, size_t n,
+    void *arg)
 {
-	const unsigned char *key = p + N_HEAD, *v;
-	size_t n = (size_t)fs_le(p + N_ITEMS, 4), size;
+	const unsigned char *key = leaf + N_HEAD, *v;
+	struct search *s = arg;
+	size_t size;
 
-	s->hits->to->more |= n == 0 || n > (s->b->node - N_HEAD) / ITEM;
-	for (; n > 0 && n <= (s->b->node - N_HEAD) / ITEM; n--, key += ITEM) {
-		v = btrfs_item(s->b, p, key, &size);
+	s->hits->to->more |= n == 0;
+	for (; n > 0; n--, key += ITEM) {
+		v = btrfs_item(b, leaf, key, &size);
 		if (v != NULL)
-			what(s, key, v, size);
+			s->what(s, key, v, size);
 	}
 }
 
 /* Visit all items of a tree; lost nodes are skipped. */
 static void
-btrfs_search_walk(struct search *s, uint64_t at, unsigned level,
-    uint64_t generation, item *what)
+btrfs_search_tree(struct search *s, struct tree t, item *what)
 {
-	struct btrfs *b = s->b;
-	const unsigned char *p, *link;
-	size_t n;
-
-	p = b->io->budget == 0 ? NULL : btrfs_node(b, at, level, generation);
-	if (p == NULL) {
-		s->hits->to->more = true;
-		return;
-	}
-	if (level == 0) {
-		btrfs_search_leaf(s, p, what);
-		return;
-	}
-	n = (size_t)fs_le(p + N_ITEMS, 4);
-	if (n == 0 || n > (b->node - N_HEAD) / LINK) {
-		s->hits->to->more = true;
-		return;
-	}
-	for (link = p + N_HEAD; n > 0; n--, link += LINK)
-		btrfs_search_walk(s, fs_le(link + L_PLACE, 8), level - 1,
-		    fs_le(link + L_GENERATION, 8), what);
+	s->what = what;
+	btrfs_walk(s->b, t, true, btrfs_search_leaf, s);
+	s->hits->to->more |= s->b->wrong;
 }
 
 static void
@@ -901,9 +905,7 @@ take_tree(struct search *s, const unsigned char *key, const unsigned char *p,
 		s->hits->to->more = true;
 		return;
 	}
-	s->tree[s->trees++] = (struct tree){ .id = id,
-		.at = fs_le(p + R_PLACE, 8), .level = p[R_LEVEL],
-		.generation = fs_le(p + R_GENERATION, 8) };
+	s->tree[s->trees++] = btrfs_tree(id, p);
 }
 
 /* --------------------------------------------------------------- files */
@@ -968,47 +970,6 @@ take_file(struct search *s, const unsigned char *key, const unsigned char *p,
 
 /* --------------------------------------------------------------- paths */
 
-static int
-btrfs_key_compare(const unsigned char *key, uint64_t object, unsigned type)
-{
-	uint64_t is = fs_le(key, 8);
-
-	if (is != object)
-		return is < object ? -1 : 1;
-	return key[K_TYPE] < type ? -1 : key[K_TYPE] > type;
-}
-
-/* Find an item of an object and type in a tree; NULL: none. */
-static const unsigned char *
-btrfs_item_find(struct btrfs *b, const struct tree *t, uint64_t object,
-    unsigned type, const unsigned char **key, size_t *size)
-{
-	uint64_t at = t->at, generation = t->generation;
-	unsigned level = t->level;
-	const unsigned char *p, *link;
-	size_t n;
-
-	for (;; level--) {
-		p = btrfs_node(b, at, level, generation);
-		n = p == NULL ? 0 : (size_t)fs_le(p + N_ITEMS, 4);
-		if (n == 0 || n > (b->node - N_HEAD) / (level == 0 ? ITEM :
-		    LINK))
-			return NULL;
-		if (level == 0)
-			break;
-		link = p + N_HEAD;
-		for (; n > 1 && btrfs_key_compare(link + LINK, object, type) <=
-		    0; n--)
-			link += LINK;
-		at = fs_le(link + L_PLACE, 8);
-		generation = fs_le(link + L_GENERATION, 8);
-	}
-	for (*key = p + N_HEAD; n > 0; n--, *key += ITEM)
-		if (btrfs_key_compare(*key, object, type) == 0)
-			return btrfs_item(b, p, *key, size);
-	return NULL;
-}
-
 static const struct tree *
 tree_of(const struct search *s, uint64_t id)
 {
@@ -1020,23 +981,15 @@ tree_of(const struct search *s, uint64_t id)
 	return NULL;
 }
 
-static struct tree
-tree_of_roots(const struct btrfs *b)
-{
-	return (struct tree){ .at = fs_le(b->super + S_ROOT, 8),
-		.generation = fs_le(b->super + S_GENERATION, 8),
-		.level = b->super[S_ROOT_LEVEL] };
-}
-
 /* The name of a subvolume in a directory of another. */
 static char *
 climb_tree(struct search *s, struct fs_id *id)
 {
-	struct tree roots = tree_of_roots(s->b);
+	struct tree roots = btrfs_roots(s->b);
 	const unsigned char *key, *p;
 	size_t size, n;
 
-	p = btrfs_item_find(s->b, &roots, id->tree, ROOT_BACK, &key, &size);
+	p = btrfs_item_find(s->b, roots, id->tree, ROOT_BACK, &key, &size);
 	n = p == NULL || size < RB_NAME ? 0 : (size_t)fs_le(p + RB_LENGTH, 2);
 	if (n == 0 || n > size - RB_NAME)
 		return NULL;
@@ -1056,8 +1009,8 @@ btrfs_climb(void *arg, struct fs_id *id)
 
 	if (id->number == TOP_DIR)
 		return climb_tree(s, id);
-	p = t == NULL ? NULL : btrfs_item_find(s->b, t, id->number, FILE_REF,
-	    &key, &size);
+	p = t == NULL ? NULL : btrfs_item_find(s->b, *t, id->number,
+	    FILE_REF, &key, &size);
 	n = p == NULL || size < REF_NAME ? 0 : (size_t)fs_le(p + REF_LENGTH, 2);
 	if (n == 0 || n > size - REF_NAME)
 		return NULL;
@@ -1070,7 +1023,7 @@ btrfs_climb(void *arg, struct fs_id *id)
 static void
 btrfs_search(struct search *s)
 {
-	struct tree roots = tree_of_roots(s->b);
+	struct tree roots = btrfs_roots(s->b);
 	struct fs_id top = { .number = TOP_DIR, .tree = TOP_TREE };
 	size_t i;
 
@@ -1083,13 +1036,11 @@ btrfs_search(struct search *s)
 		return;
 	s->hits->lost = &s->lost;
 	s->b->io->failed = false;	/* a copy was good */
-	btrfs_search_walk(s, roots.at, roots.level, roots.generation,
-	    take_tree);
+	btrfs_search_tree(s, roots, take_tree);
 	for (i = 0; i < s->trees; i++) {
 		s->now = s->tree[i].id;
 		btrfs_search_free(s, 0);
-		btrfs_search_walk(s, s->tree[i].at, s->tree[i].level,
-		    s->tree[i].generation, take_file);
+		btrfs_search_tree(s, s->tree[i], take_file);
 	}
 	fs_hits_tell(s->hits, top, btrfs_climb, s);
 }
