@@ -5,6 +5,7 @@
  */
 #include "test.h"
 #include "../../src/fs/fsext.h"
+#include "../../src/fs/fsread.h"
 #include "fsimage.h"
 
 #define BLOCK	((size_t)1024)
