@@ -211,12 +211,14 @@ ext_inode_note(void *arg, uint64_t block, uint64_t n, bool data)
 }
 
 static void
-ext_read_inode(struct ext *e, const unsigned char *p, uint32_t ino)
+ext_read_inode(void *arg, const unsigned char *p, uint32_t ino, uint64_t at)
 {
+	struct ext *e = arg;
 	struct walk w = { .e = e, .take = ext_inode_note, .arg = e };
 	uint64_t mode = fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND;
 	bool whole;
 
+	(void)at;
 	if (fs_le(p + EXT_I_LINKS, 2) == 0 && ino >= EXT_INO_FIRST)
 		return;
 	whole = mode == EXT_MODE_DIR || ino == e->journal ||
@@ -227,21 +229,40 @@ ext_read_inode(struct ext *e, const unsigned char *p, uint32_t ino)
 		ext_blocks(e, p, whole, ext_inode_note, e);
 }
 
+static bool
+any_bit(const unsigned char *bits, uint32_t at, uint32_t n)
+{
+	while (n > 0 && (bits[at / 8] >> at % 8 & 1) == 0)
+		at++, n--;
+	return n > 0;
+}
+
+/*
+ * Visit the inodes of a group, each at byte "at"; those that cannot be read are
+ * all zeros.  "only" has a bit for each inode: what has none of them is not
+ * read.  NULL: all.  Uses e->bits.
+ */
+typedef void ext_visit(void *arg, const unsigned char *inode, uint32_t ino,
+    uint64_t at);
+
 static void
-ext_inode_table(struct ext *e, const struct ext_group *g)
+ext_each_inode(struct ext *e, const struct ext_group *g,
+    const unsigned char *only, ext_visit *visit, void *arg)
 {
 	uint32_t n = e->inodes_per - (uint32_t)g->unused, i, k, many;
-	uint32_t ino = g->number * e->inodes_per + 1, most;
-	uint64_t at = g->table * e->block;
+	uint32_t first = g->number * e->inodes_per + 1;
+	uint64_t at;
 
-	most = FS_PIECE / e->inode_size;
 	for (i = 0; i < n; i += many) {
-		many = n - i < most ? n - i : most;
-		fs_get_units(e->io, at + (uint64_t)i * e->inode_size, e->bits,
-		    e->inode_size, many, 0);
+		many = FS_PIECE / e->inode_size;
+		many = n - i < many ? n - i : many;
+		at = g->table * e->block + (uint64_t)i * e->inode_size;
+		if (only != NULL && !any_bit(only, first + i, many))
+			continue;
+		fs_get_units(e->io, at, e->bits, e->inode_size, many, 0);
 		for (k = 0; k < many; k++)
-			ext_read_inode(e, e->bits + (size_t)k * e->inode_size,
-			    ino + i + k);
+			visit(arg, e->bits + (size_t)k * e->inode_size,
+			    first + i + k, at + (uint64_t)k * e->inode_size);
 	}
 }
 
@@ -256,7 +277,7 @@ ext_inodes(struct ext *e, const struct ext_group *g, size_t n)
 
 	for (i = 0; i < n; i++)
 		if (g[i].sound)
-			ext_inode_table(e, &g[i]);
+			ext_each_inode(e, &g[i], NULL, ext_read_inode, e);
 }
 
 /*
@@ -937,10 +958,6 @@ struct search {
 	bool		 touched;	/* the inode has a lost block */
 };
 
-/* Called for an inode, at byte "at". */
-typedef void visit(struct search *, const unsigned char *inode, uint32_t ino,
-    uint64_t at);
-
 /* -------------------------------------------------------------- inodes */
 
 static void
@@ -962,9 +979,9 @@ has_name(const unsigned char *p, uint32_t ino)
 }
 
 static void
-ext_look_at_inode(struct search *s, const unsigned char *p, uint32_t ino,
-    uint64_t at)
+ext_look_at_inode(void *arg, const unsigned char *p, uint32_t ino, uint64_t at)
 {
+	struct search *s = arg;
 	uint64_t mode = fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND;
 	uint64_t beside = fs_le(p + EXT_I_ACL, 4) |
 	    fs_le(p + EXT_I_ACL_HI, 2) << 32;
@@ -987,52 +1004,15 @@ ext_look_at_inode(struct search *s, const unsigned char *p, uint32_t ino,
 		fs_hits_add(s->hits, (struct fs_id){ .number = ino }, false);
 }
 
-static bool
-ext_is_dir(const struct search *s, uint32_t ino)
-{
-	return (s->directories[ino / 8] >> ino % 8 & 1) != 0;
-}
-
-static bool
-any_dir(const struct search *s, uint32_t ino, uint32_t n)
-{
-	while (n > 0 && !ext_is_dir(s, ino))
-		ino++, n--;
-	return n > 0;
-}
-
-/* Visit the inodes of a group; with "directories", only if it has any. */
 static void
-ext_search_group(struct search *s, const struct ext_group *g, bool directories,
-    visit *what)
-{
-	struct ext *e = s->e;
-	uint32_t n = e->inodes_per - (uint32_t)g->unused, i, k, many;
-	uint32_t first = g->number * e->inodes_per + 1;
-	uint64_t at;
-
-	for (i = 0; i < n; i += many) {
-		many = FS_PIECE / e->inode_size;
-		many = n - i < many ? n - i : many;
-		at = g->table * e->block + (uint64_t)i * e->inode_size;
-		if (directories && !any_dir(s, first + i, many))
-			continue;
-		fs_get_units(e->io, at, e->bits, e->inode_size, many, 0);
-		for (k = 0; k < many; k++)
-			what(s, e->bits + (size_t)k * e->inode_size,
-			    first + i + k, at + (uint64_t)k * e->inode_size);
-	}
-}
-
-static void
-ext_each_inode(struct search *s, bool directories, visit *what)
+ext_search(struct search *s, const unsigned char *only, ext_visit *what)
 {
 	struct ext_group g;
 	uint32_t i;
 
 	for (i = 0; i < s->e->groups && s->e->io->budget > 0; i++)
 		if (ext_group(s->e, i, &g))
-			ext_search_group(s, &g, directories, what);
+			ext_each_inode(s->e, &g, only, what, s);
 		else
 			s->hits->to->more = true;
 }
@@ -1100,13 +1080,13 @@ ext_list_dir(struct search *s, const unsigned char *inode, fs_entry *tell,
 }
 
 static void
-ext_name_all(struct search *s, const unsigned char *p, uint32_t ino,
-    uint64_t at)
+ext_name_all(void *arg, const unsigned char *p, uint32_t ino, uint64_t at)
 {
+	struct search *s = arg;
 	struct fs_dir f = { s->hits, ino };
 
 	(void)at;
-	if (ext_is_dir(s, ino))
+	if (any_bit(s->directories, ino, 1))
 		ext_list_dir(s, p, fs_entry_hit, &f);
 }
 
@@ -1161,9 +1141,9 @@ ext_names(void *state, struct fs_hits *hits)
 	s.directories = fs_alloc(e->io, inodes / 8 + 1);
 	s.block = fs_alloc(e->io, e->block);
 	if (!e->io->no_memory) {
-		ext_each_inode(&s, false, ext_look_at_inode);
+		ext_search(&s, NULL, ext_look_at_inode);
 		if (hits->n > 0)
-			ext_each_inode(&s, true, ext_name_all);
+			ext_search(&s, s.directories, ext_name_all);
 		fs_hits_tell(hits, (struct fs_id){ .number = EXT_INO_ROOT },
 		    ext_climb, &s);
 	}
