@@ -1,5 +1,5 @@
 /*
- * XFS: shared by the readers of its map (fsxfs.c) and names (fsxfs_names.c).
+ * XFS: its parts as tests reach them.
  */
 #ifndef PARDD_FSXFS_H
 #define PARDD_FSXFS_H
@@ -84,11 +84,6 @@ void xfs_judge_log(struct xfs *);
  */
 void xfs_inodes(struct xfs *, uint32_t ag);
 
-/* As in struct fs_kind; "state" is a struct xfs. */
-bool xfs_open(void *state);
-void xfs_read(void *state);
-void xfs_close(void *state);
-
 /*
  * Visit the inodes of a group that are in use; one that cannot be read is all
  * zeros, and "at" is the byte where it lies.  Returns false if their tree is
@@ -108,9 +103,5 @@ typedef void xfs_take(void *arg, uint64_t from, uint64_t at, uint64_t len,
     bool leads);
 bool xfs_fork(struct xfs *, const unsigned char *inode, bool beside,
     bool leaves, xfs_take *, void *arg);
-
-/* Where a fork begins in the inode, and how many bytes it has there. */
-const unsigned char *xfs_fork_of(const struct xfs *, const unsigned char *p,
-    bool beside, size_t *room);
 
 #endif

@@ -565,11 +565,11 @@ static bool
 xfs_whole(void)
 {
 	struct xfs all = { .io = &io };
-	bool is = xfs_open(&all);
+	bool is = fs_xfs.open(&all);
 
 	if (is)
-		xfs_read(&all);
-	xfs_close(&all);
+		fs_xfs.read(&all);
+	fs_xfs.close(&all);
 	return is;
 }
 
