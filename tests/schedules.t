@@ -197,7 +197,7 @@ given_up()
 }
 slowly='nanosleep(\&(struct timespec){ .tv_sec = 1 }, NULL);'
 it "finds a target that is given up before it is told that there is one" \
-    finds src/open/tee_lane.c "/t->stuck = true;/d;s/\.stuck = true;/& $slowly t->stuck = true;/" '0 33 103' given_up
+    finds src/open/tee.c "/t->stuck = true;/d;s/\.stuck = true;/& $slowly t->stuck = true;/" '0 33 103' given_up
 still_sound()
 {
 	mkdir program && cd program && make_faulty "$1" "$2" "$BUILD/tsan/src/main.o" || return
@@ -205,7 +205,7 @@ still_sound()
 	cd .. && schedules "${@:3}"
 }
 it "... and none where that is told first" \
-    still_sound src/open/tee_lane.c "s/t->stuck = true;/& $slowly/" '0 33 103' given_up
+    still_sound src/open/tee.c "s/t->stuck = true;/& $slowly/" '0 33 103' given_up
 it "finds those who wait for a turn and are not told that there is none" \
     finds src/copy/turn.c '/t->stopped = true;/,/turn_wake(t);/s/turn_wake(t);//' 3 stream_fails bpt=4
 it "finds a buffer that is used while it is digested" \

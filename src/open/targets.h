@@ -1,5 +1,5 @@
 /*
- * The targets of a tee and the state of each, for tee.c and tee_lane.c.
+ * The targets of a tee and the state of each.
  *
  *	l	targets->lock, a leaf
  */
@@ -52,28 +52,7 @@ struct tee {			/* priv of a tee, or of its reader */
 	struct endpoint	*readers;	/* owned by a reader; else NULL */
 };
 
-/*
- * Drop a target for this reason, unless it is dropped already; and the same for
- * one that has not answered for ns.  Any thread.
- */
+/* Drop a target for this reason, unless it is dropped already.  Any thread. */
 void targets_drop(struct targets *, unsigned i, const struct fault *why);
-void targets_abandon(struct targets *, unsigned i, uint64_t ns,
-    const char *what, int status);
-
-/* A request, or another call that may take long, begins; and it has ended. */
-void targets_ask(struct targets *, unsigned i);
-void targets_answer(struct targets *, unsigned i, uint64_t since);
-
-/* The lanes of a tee, as in struct backend. */
-int tee_attach(struct lane *);
-int tee_detach(struct lane *);
-void tee_transfer(struct lane *, struct io *);
-
-/*
- * Wait a moment for a condition variable of clock_condition.  Returns true if
- * nobody has signalled it.  *stood is clock_stood: time for which no target is
- * to blame.
- */
-bool targets_wait(pthread_cond_t *, pthread_mutex_t *, uint64_t *stood);
 
 #endif
