@@ -4,8 +4,6 @@
 #ifndef PARDD_TITLE_H
 #define PARDD_TITLE_H
 
-#include <stdbool.h>
-
 struct title {
 	int	width;		/* bytes of the first word once it is given up:
 				 * shorter titles are shown with a dot; or 0 */
@@ -27,16 +25,11 @@ char **title_words(int argc, char *argv[]);
 void title_begin(struct title *, int argc, char **words);
 
 /*
- * Whether it is time for a new title, that many seconds after the start: at
- * most once a second.
+ * Set the title, that many seconds after the start, but at most once a second.
+ * share: the part that is done, 0 to 1, or -1 if unknown.  It shows 100 % only
+ * when everything is done.
  */
-bool title_due(struct title *, double seconds);
-
-/*
- * Set the title.  share: the part that is done, 0 to 1, or -1 if unknown.  It
- * shows 100 % only when everything is done.
- */
-void title_set(const struct title *, const char *from, const char *to,
+void title_set(struct title *, double seconds, const char *from, const char *to,
     double share);
 
 #endif

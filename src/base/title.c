@@ -40,23 +40,15 @@ title_begin(struct title *title, int argc, char **words)
 	setproctitle_init(argc, words, environ);
 }
 
-bool
-title_due(struct title *title, double seconds)
-{
-	if (seconds < title->last + interval)
-		return false;
-	title->last = seconds;
-	return true;
-}
-
 void
-title_set(const struct title *title, const char *from, const char *to,
+title_set(struct title *title, double seconds, const char *from, const char *to,
     double share)
 {
 	char text[TEXT];
 
-	if (title->width == 0)
+	if (title->width == 0 || seconds < title->last + interval)
 		return;
+	title->last = seconds;
 	if (share < 0)
 		snprintf(text, sizeof(text), "%s to %s", from, to);
 	else

@@ -220,17 +220,6 @@ tell_warmth(struct conductor *c)
 		report_warmth(c->job->p, warm, c->job->celsius);
 }
 
-static void
-tell_title(struct job *job, const struct tally *t)
-{
-	const struct plan *p = job->p;
-
-	if (!title_due(&job->title, t->seconds))
-		return;
-	title_set(&job->title, p->src->name, p->dst->name, t->whole == 0 ?
-	    -1 : tally_part(t));
-}
-
 /* Report news, draw the progress line, set the title. */
 static void
 tell_all(struct conductor *c, const struct tally *t)
@@ -243,7 +232,8 @@ tell_all(struct conductor *c, const struct tally *t)
 	tell_pattern(c);
 	tell_warmth(c);
 	progress_draw(&c->progress, &job->map, t);
-	tell_title(job, t);
+	title_set(&job->title, t->seconds, job->p->src->name, job->p->dst->name,
+	    t->whole == 0 ? -1 : tally_part(t));
 	events_progress(c->events, job->p, &job->map, t);
 	while (print_room() && events_trouble(c->events, &f)) {
 		progress_clear(&c->progress);
