@@ -32,13 +32,6 @@ char *escape_json(char *to, const char *from);
 char *escape_word(char *to, const char *end, const char *from);
 
 /*
- * A name in a line of a checksum file, as coreutils have it: \, \n and \r are
- * escaped, and then the line begins with a \.  Returns whether it has to.
- * Takes at most twice as many bytes, and the 0.
- */
-bool escape_checksum(char *to, const char *name);
-
-/*
  * Text of HTML, XML and SVG: markup characters become references, and all but
  * printable ASCII \xNN.  A long one is cut after "most" bytes, with "...".
  */

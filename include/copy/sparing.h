@@ -14,9 +14,6 @@
 #include "end/endpoint.h"
 #include "plan/plan.h"
 
-/* Open job->back; the target must exist.  Returns 0, or -1 with *f. */
-int sparing_open(struct job *, struct fault *f);
-
 /*
  * Read len bytes of the target at off into the worker's second buffer; *data
  * points to them there.  io.done is their number, less than len past the end of

@@ -148,9 +148,6 @@ void request_carry_out(struct lane *, struct io *);
  */
 size_t request_next(const struct lane *, const struct io *);
 
-/* Whether all of a request moves data by commands, and fits into the end. */
-bool request_whole(const struct lane *, const struct io *);
-
 /*
  * The host refuses a command of so many bytes: from now on, half of that for
  * all lanes.  False: that cannot be the reason.

@@ -1,6 +1,6 @@
 /*
  * Remarks on a plan, from the contents of both ends.  They are printed, and
- * decide nothing; but see packed_refuse.
+ * decide nothing.
  */
 #ifndef PARDD_REMARKS_H
 #define PARDD_REMARKS_H
@@ -103,13 +103,9 @@ bool remarks_doubtful(const struct plan *);
 uint64_t remarks_needed(const struct plan *, char cut[CUT_ROOM]);
 void remarks_free(struct remarks *);
 
-/*
- * Say what the source is, with the command to use instead; or refuse it so:
- * returns -1 with *f (STATUS_REFUSED).
- */
+/* Say what the source is, with the command to use instead. */
 void packed_tell(const struct packing *, const struct plan *, char *text,
     size_t room);
-int packed_refuse(const struct packing *, const struct plan *, struct fault *f);
 
 /* Say that the target is not what its name says, and how to make that. */
 void packed_tell_misnamed(const struct packing *, const struct plan *,

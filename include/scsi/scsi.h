@@ -145,14 +145,9 @@ void scsi_judge(struct scsi_reply *, enum scsi_node,
     const struct scsi_command *, int err, const struct scsi_answer *);
 
 /*
- * For sg nodes, the same without waiting. scsi_prepare makes a descriptor
- * ready, once: it must be open for writing, whatever the commands do, and with
- * O_NONBLOCK.  Returns 0 or an errno value.
- */
-int scsi_prepare(int fd);
-
-/*
- * Send the command of a flight. id is not negative, and unique among the
+ * For sg nodes, the same without waiting: send the command of a flight, by a
+ * descriptor that is open for writing, whatever the commands do, and has
+ * SG_SET_FORCE_PACK_ID and O_NONBLOCK. id is not negative, and unique among the
  * flights of a descriptor.  Returns 0; the flight and the command's buffer are
  * then the kernel's until scsi_take has the answer or the descriptor is closed.
  * Otherwise an errno value, EDOM when SCSI_FLIGHTS are in flight already;

@@ -176,27 +176,6 @@ escape_word(char *to, const char *end, const char *from)
 	return to;
 }
 
-bool
-escape_checksum(char *to, const char *name)
-{
-	static const char odd[] = "\\\n\r", letter[] = "\\nr";
-	bool escaped = false;
-	const char *at;
-
-	for (; *name != '\0'; name++) {
-		at = strchr(odd, *name);
-		if (at != NULL) {
-			*to++ = '\\';
-			*to++ = letter[at - odd];
-			escaped = true;
-		} else {
-			*to++ = *name;
-		}
-	}
-	*to = '\0';
-	return escaped;
-}
-
 /* ------------------------------------------------------------------ markup */
 
 static void

@@ -10,17 +10,6 @@
 #include "base/number.h"
 #include "copy/transfer.h"
 
-int
-sparing_open(struct job *job, struct fault *f)
-{
-	if (!job->p->reads_back)
-		return 0;
-	if (endpoint_readback(&job->back, job->p->dst, READ_BACK_MOST, f) != 0)
-		return -1;
-	job->reads_back = true;
-	return 0;
-}
-
 struct io
 sparing_read(struct worker *w, uint64_t off, size_t len, unsigned char **data)
 {

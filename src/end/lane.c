@@ -202,12 +202,23 @@ lane_start_command(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 	return started;
 }
 
+/* Whether all of a request moves data by commands, and fits into the end. */
+static bool
+lane_takes_whole(const struct lane *lane, const struct io *io)
+{
+	const struct commands *cmd = &lane->ep->cmd;
+
+	return io->op != OP_ZERO && (cmd->unit == 0 ||
+	    (io->off % cmd->unit == 0 && io->len % cmd->unit == 0 &&
+	    io->off < cmd->end && io->len <= cmd->end - io->off));
+}
+
 bool
 lane_start(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	lane_to_end_offsets(lane, io);
 	if (lane->ep->be->start == NULL || lane_begin(lane, io) < io->len ||
-	    !request_whole(lane, io) || !lane_start_command(lane, io, sqe)) {
+	    !lane_takes_whole(lane, io) || !lane_start_command(lane, io, sqe)) {
 		lane_to_own_offsets(lane, io);
 		return false;
 	}

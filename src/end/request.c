@@ -53,16 +53,6 @@ request_next(const struct lane *lane, const struct io *io)
 }
 
 bool
-request_whole(const struct lane *lane, const struct io *io)
-{
-	const struct commands *cmd = &lane->ep->cmd;
-
-	return io->op != OP_ZERO && (cmd->unit == 0 ||
-	    (io->off % cmd->unit == 0 && io->len % cmd->unit == 0 &&
-	    io->off < cmd->end && io->len <= cmd->end - io->off));
-}
-
-bool
 request_shrink(struct lane *lane, size_t refused)
 {
 	struct commands *cmd = &lane->ep->cmd;

@@ -230,16 +230,6 @@ fs_text(struct fs_io *io, const unsigned char *from, size_t n)
 	return to;
 }
 
-char *
-fs_text_utf16(struct fs_io *io, const unsigned char *from, size_t units)
-{
-	char *to = fs_alloc(io, units * 3 + 1);
-
-	if (to != NULL)
-		fs_utf8(to, units * 3 + 1, from, units);
-	return to;
-}
-
 /* ------------------------------------------------------------- entries */
 
 static bool

@@ -100,8 +100,7 @@ void fs_names_add(struct fs_io *, struct fs_names *, const struct fs_path *,
 void fs_path_begin(struct fs_path *);
 bool fs_path_put(struct fs_path *, const char *name);
 
-/* Copy n bytes, or UTF-16 as UTF-8, up to the first 0; malloc'ed. */
+/* Copy n bytes; malloc'ed. */
 char *fs_text(struct fs_io *, const unsigned char *, size_t n);
-char *fs_text_utf16(struct fs_io *, const unsigned char *, size_t units);
 
 #endif

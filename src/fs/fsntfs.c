@@ -187,10 +187,18 @@ is_gone(struct search *s, const unsigned char *r, uint64_t number)
 static char *
 ntfs_name_text(struct search *s, const unsigned char *f, size_t size)
 {
+	size_t units, room;
+	char *text;
+
 	if (size < F_TEXT || f[F_LENGTH] == 0 ||
 	    f[F_LENGTH] > (size - F_TEXT) / 2)
 		return NULL;
-	return fs_text_utf16(s->n->io, f + F_TEXT, f[F_LENGTH]);
+	units = f[F_LENGTH];
+	room = 3 * units + 1;
+	text = fs_alloc(s->n->io, room);
+	if (text != NULL)
+		fs_utf8(text, room, f + F_TEXT, units);
+	return text;
 }
 
 struct called {

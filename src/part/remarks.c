@@ -221,17 +221,6 @@ packed_tell(const struct packing *is, const struct plan *p, char *text,
 	    known ? command : "");
 }
 
-int
-packed_refuse(const struct packing *is, const struct plan *p, struct fault *f)
-{
-	char text[sizeof(f->text)];
-
-	packed_tell(is, p, text, sizeof(text));
-	return fault_set(f, STATUS_REFUSED, "%s; %s", text, p->src->decoded ==
-	    NULL ? "decode=none copies it as it is" :
-	    "unpack it into a file first");
-}
-
 void
 packed_tell_misnamed(const struct packing *as, const struct plan *p,
     char *text, size_t room)

@@ -22,7 +22,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/escape.h"
 #include "base/status.h"
 #include "config.h"
 #include "end/endpoint.h"
@@ -216,6 +215,32 @@ hashfile_named(const struct plan *all, uint64_t *off)
 	return can_be_read_again(p->src) ? p->src : NULL;
 }
 
+/*
+ * A name in a line of a checksum file, as coreutils have it: \, \n and \r are
+ * escaped, and then the line begins with a \.  Returns whether it has to.
+ * Takes at most twice as many bytes, and the 0.
+ */
+static bool
+hashfile_escape(char *to, const char *name)
+{
+	static const char odd[] = "\\\n\r", letter[] = "\\nr";
+	bool escaped = false;
+	const char *at;
+
+	for (; *name != '\0'; name++) {
+		at = strchr(odd, *name);
+		if (at != NULL) {
+			*to++ = '\\';
+			*to++ = letter[at - odd];
+			escaped = true;
+		} else {
+			*to++ = *name;
+		}
+	}
+	*to = '\0';
+	return escaped;
+}
+
 char *
 hashfile_line(const struct plan *p, const struct hash_sum *d)
 {
@@ -228,7 +253,7 @@ hashfile_line(const struct plan *p, const struct hash_sum *d)
 
 	if (safe == NULL)
 		return NULL;
-	mark = escape_checksum(safe, name) ? "\\" : "";
+	mark = hashfile_escape(safe, name) ? "\\" : "";
 	hash_digests(p->hash, &n);
 	len = n > 1 ? asprintf(&line, "%s%s (%s) = %s", mark, d->tag, safe,
 	    d->hex) : asprintf(&line, "%s%s  %s", mark, d->hex, safe);

@@ -96,6 +96,18 @@ decision_claim(struct decision *d, struct fault *f)
 	return 0;
 }
 
+static int
+decision_refuse_packed(const struct packing *is, const struct plan *p,
+    struct fault *f)
+{
+	char text[sizeof(f->text)];
+
+	packed_tell(is, p, text, sizeof(text));
+	return fault_set(f, STATUS_REFUSED, "%s; %s", text, p->src->decoded ==
+	    NULL ? "decode=none copies it as it is" :
+	    "unpack it into a file first");
+}
+
 /* What is packed is refused here: only now has the source been read. */
 static int
 decision_remark(struct decision *d, const struct opts *o, struct fault *f)
@@ -111,7 +123,8 @@ decision_remark(struct decision *d, const struct opts *o, struct fault *f)
 	for (i = 0; i < d->plan.targets; i++) {
 		one = plan_part(&d->plan, i);
 		if (found[i]->packed != NULL && one->dst->is.device)
-			return packed_refuse(found[i]->packed, one, f);
+			return decision_refuse_packed(found[i]->packed, one,
+			    f);
 		one->found = o->compare == 0 ? found[i] : NULL;
 	}
 	return 0;

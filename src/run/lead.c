@@ -15,7 +15,6 @@
 #include "base/status.h"
 #include "copy/elsewhere.h"
 #include "copy/piece.h"
-#include "copy/sparing.h"
 #include "copy/sparse.h"
 #include "copy/trust.h"
 #include "copy/worker.h"
@@ -426,15 +425,28 @@ lead_write_tables(struct job *job)
 			job_fail(job, &f);
 }
 
+/* Open job->back, if the plan wants it; the target must exist. */
+static void
+lead_reads_back(struct job *job)
+{
+	struct fault f;
+
+	if (!job->p->reads_back)
+		return;
+	if (endpoint_readback(&job->back, job->p->dst, READ_BACK_MOST, &f) != 0)
+		job_fail(job, &f);
+	else
+		job->reads_back = true;
+}
+
 /* The target may be empty by now, so whatever fails is told as of a copy. */
 static void
 lead_work(struct job *job, const struct steps *steps)
 {
 	bool packs = job->p->dst->encoded != NULL;
-	struct fault f;
 
-	if (!packs && sparing_open(job, &f) != 0)
-		job_fail(job, &f);
+	if (!packs)
+		lead_reads_back(job);
 	endpoint_ahead(job->p->src, &job->map, job->p->src_off);
 	viewer_begin(job);
 	steps->run(job);
@@ -443,8 +455,8 @@ lead_work(struct job *job, const struct steps *steps)
 	if (steps->writes)
 		lead_flush(job);
 	/* what is packed can be unpacked once it is complete */
-	if (packs && !job->stop && sparing_open(job, &f) != 0)
-		job_fail(job, &f);
+	if (packs && !job->stop)
+		lead_reads_back(job);
 	if (job->verify != NULL) {
 		job_threads(job);
 		verify_run(job);

@@ -189,14 +189,6 @@ scsi_run(const struct scsi_path *path, const struct scsi_command *c,
 }
 
 int
-scsi_prepare(int fd)
-{
-	int one = 1;
-
-	return ioctl(fd, SG_SET_FORCE_PACK_ID, &one) != 0 ? errno : 0;
-}
-
-int
 scsi_send(int fd, struct scsi_flight *fl, int id)
 {
 	put_header(&fl->header, &fl->command, fl->cdb, fl->sense);
@@ -204,7 +196,7 @@ scsi_send(int fd, struct scsi_flight *fl, int id)
 	return write(fd, &fl->header, sizeof(fl->header)) < 0 ? errno : 0;
 }
 
-/* The header tells read(2) which answer we want: see scsi_prepare. */
+/* The header tells read(2) which answer we want: see sg_async_open. */
 int
 scsi_take(int fd, struct scsi_flight *fl, struct scsi_reply *r)
 {

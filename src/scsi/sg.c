@@ -291,15 +291,15 @@ sg_async_open(const struct endpoint *ep, struct sg_async **async)
 {
 	const struct sg *sg = ep->priv;
 	struct sg_async *a = calloc(1, sizeof(*a));
-	int err;
+	int err, one = 1;
 
 	*async = NULL;
 	if (a == NULL)
 		return ENOMEM;
 	a->idle = (1U << SCSI_FLIGHTS) - 1;
 	a->fd = reopen(sg->path.fd, endpoint_path(ep), O_RDWR | O_NONBLOCK);
-	err = a->fd < 0 ? errno : scsi_prepare(a->fd);
-	if (err != 0) {
+	if (a->fd < 0 || ioctl(a->fd, SG_SET_FORCE_PACK_ID, &one) != 0) {
+		err = errno;
 		sg_async_close(a);
 		return err;
 	}
