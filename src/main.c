@@ -32,7 +32,6 @@
 #include "end/endpoint.h"
 #include "html/report_file.h"
 #include "open/tee.h"
-#include "part/damage.h"
 #include "part/remarks.h"
 #include "plan/confine.h"
 #include "record/events.h"

@@ -55,7 +55,6 @@
 #include "cli/opts.h"
 #include "disk/disk.h"
 #include "disk/sysfs.h"
-#include "disk/usage.h"
 #include "end/backend.h"
 
 /* --- opening, and the properties of an end ------------------------------- */
