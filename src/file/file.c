@@ -402,6 +402,17 @@ file_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	return file->plain < 0 ? 0 : lock_range(ep, file, f);
 }
 
+/* Note that a target file does not end before this. */
+static void
+file_note_end(struct file *file, uint64_t end)
+{
+	uint64_t high = file->high;
+
+	while (high < end &&
+	    !atomic_compare_exchange_weak(&file->high, &high, end))
+		continue;
+}
+
 /*
  * Truncate the file, if length >= 0, and note how much it has.  It may have
  * grown since it was examined, as while the user was asked.
@@ -650,6 +661,16 @@ file_start(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 		    io->off);
 	sqe->rw_flags = !direct && file->behind ? RWF_DONTCACHE : 0;
 	return true;
+}
+
+/* Note where a target file ends now, and whether the bytes lie elsewhere. */
+static void
+file_note_transfer(struct file *file, const struct io *io)
+{
+	if (below_shifted(&file->place))
+		file->shifted = true;
+	if (io->op == OP_WRITE && !file->device && io->done > 0)
+		file_note_end(file, io->off + io->done);
 }
 
 /*
@@ -908,11 +929,71 @@ endpoint_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 		file_look_below(ep, from, to);
 }
 
+/*
+ * Blocks that are allocated and were never written do not count as holes while
+ * they are cached, so they are dropped from the cache first.
+ */
+static uint64_t
+holes_now(int fd, uint64_t from, uint64_t to)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return 0;
+	to = MIN(to, (uint64_t)st.st_size);
+	if (from >= to)
+		return 0;
+	posix_fadvise(fd, (off_t)from, (off_t)(to - from),
+	    POSIX_FADV_DONTNEED);
+	return holes_in(fd, from, to);
+}
+
 uint64_t
 endpoint_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
 {
-	return ep->be == &file_backend && !ep->is.absent ?
-	    file_holes(ep, from, to) : 0;
+	const struct file *file = ep->priv;
+	uint64_t start;
+	int fd;
+
+	if (ep->be != &file_backend || ep->is.absent || file->borrowed)
+		return 0;
+	start = file->below.start;
+	fd = file->device ? file->below.fd : file->plain;
+	return fd < 0 ? 0 : holes_now(fd, start + from, start + to);
+}
+
+/*
+ * Not on a server or FUSE daemon, which may use its own clock or coarser times.
+ */
+static int
+file_written(const struct endpoint *ep, struct timespec *t)
+{
+	const struct file *file = ep->priv;
+	struct stat st;
+	int err;
+
+	switch ((unsigned long)ep->fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+		break;
+	default:
+		return EOPNOTSUPP;
+	}
+	if (file->device)
+		return EOPNOTSUPP;
+	if (ep->spec.role == SOURCE) {
+		*t = ep->id.written;
+		return 0;
+	}
+	/* fdatasync may leave the time behind, for a power cut to undo */
+	err = flush_fd(fsync, file->plain, ep->spec.timeout);
+	if (err == 0 && fstat(file->plain, &st) != 0)
+		err = errno;
+	if (err == 0)
+		*t = st.st_mtim;
+	return err;
 }
 
 static void

@@ -72,12 +72,6 @@ uint64_t file_medium(int fd);
 /* Whether the device, what it lies on, or its medium is gone. */
 bool file_gone(const struct file *);
 
-/* Note that a target file does not end before this. */
-void file_note_end(struct file *, uint64_t end);
-
-/* After a transfer of io->done bytes: the same, and where they lie just now. */
-void file_note_transfer(struct file *, const struct io *);
-
 /*
  * Check that the bytes of a device lie where they did when it was opened.
  * Returns 0, or -1 with *f: with this status, if they do not.
@@ -92,8 +86,6 @@ bool file_below_moved(const struct endpoint *);
 
 /* The rest of file_kept.c, as in endpoint.h and struct backend. */
 void file_look_below(struct endpoint *, uint64_t from, uint64_t to);
-uint64_t file_holes(const struct endpoint *, uint64_t from, uint64_t to);
-int file_written(const struct endpoint *, struct timespec *);
 int file_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
     uint64_t most, struct fault *);
 

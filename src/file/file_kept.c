@@ -173,25 +173,6 @@ file_cut_off(struct file *file, uint64_t *at)
 }
 
 void
-file_note_end(struct file *file, uint64_t end)
-{
-	uint64_t high = file->high;
-
-	while (high < end &&
-	    !atomic_compare_exchange_weak(&file->high, &high, end))
-		continue;
-}
-
-void
-file_note_transfer(struct file *file, const struct io *io)
-{
-	if (below_shifted(&file->place))
-		file->shifted = true;
-	if (io->op == OP_WRITE && !file->device && io->done > 0)
-		file_note_end(file, io->off + io->done);
-}
-
-void
 file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 {
 	struct file *file = ep->priv;
@@ -210,36 +191,6 @@ file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 	file->below.changed = st.st_ctim;
 	file->below.written = st.st_mtim;
 	file->below.writes = below_writes(ep->id.node);
-}
-
-/*
- * Blocks that are allocated and were never written do not count as holes while
- * they are cached, so they are dropped from the cache first.
- */
-static uint64_t
-holes_now(int fd, uint64_t from, uint64_t to)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) != 0)
-		return 0;
-	to = MIN(to, (uint64_t)st.st_size);
-	if (from >= to)
-		return 0;
-	posix_fadvise(fd, (off_t)from, (off_t)(to - from),
-	    POSIX_FADV_DONTNEED);
-	return holes_in(fd, from, to);
-}
-
-uint64_t
-file_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
-{
-	const struct file *file = ep->priv;
-	const uint64_t start = file->below.start;
-	int fd = file->device ? file->below.fd : file->plain;
-
-	return file->borrowed || fd < 0 ? 0 :
-	    holes_now(fd, start + from, start + to);
 }
 
 bool
@@ -275,40 +226,6 @@ below_holed(const struct endpoint *ep, const struct file *file, uint64_t from,
 	    (st.st_ctim.tv_sec != was->tv_sec ||
 	    st.st_ctim.tv_nsec != was->tv_nsec) &&
 	    holes_more(fd, from, to, file->below.holes);
-}
-
-/*
- * Not on a server or FUSE daemon, which may use its own clock or coarser times.
- */
-int
-file_written(const struct endpoint *ep, struct timespec *t)
-{
-	const struct file *file = ep->priv;
-	struct stat st;
-	int err;
-
-	switch ((unsigned long)ep->fs.f_type) {
-	case EXT4_SUPER_MAGIC:
-	case XFS_SUPER_MAGIC:
-	case BTRFS_SUPER_MAGIC:
-	case TMPFS_MAGIC:
-		break;
-	default:
-		return EOPNOTSUPP;
-	}
-	if (file->device)
-		return EOPNOTSUPP;
-	if (ep->spec.role == SOURCE) {
-		*t = ep->id.written;
-		return 0;
-	}
-	/* fdatasync may leave the time behind, for a power cut to undo */
-	err = flush_fd(fsync, file->plain, ep->spec.timeout);
-	if (err == 0 && fstat(file->plain, &st) != 0)
-		err = errno;
-	if (err == 0)
-		*t = st.st_mtim;
-	return err;
 }
 
 int
