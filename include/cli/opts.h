@@ -250,9 +250,8 @@ const char *opts_word(const char *operand, unsigned bit);
 int opts_refuse(struct fault *f, unsigned force, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The words for several bits, as "mounted,swap".  Returns text. */
-const char *opts_words(const char *operand, unsigned bits, char *text,
-    size_t room);
+/* The words of force= for these bits, as "mounted,swap".  Returns text. */
+const char *opts_force_words(unsigned bits, char *text, size_t room);
 
 /*
  * Print the help, or a completion script.  The subject is a group of operands,

@@ -447,14 +447,14 @@ opts_word(const char *operand, unsigned bit)
 }
 
 const char *
-opts_words(const char *operand, unsigned bits, char *text, size_t room)
+opts_force_words(unsigned bits, char *text, size_t room)
 {
 	size_t n = 0;
 
 	text[0] = '\0';
 	for (; bits != 0; bits &= bits - 1)
 		n += (size_t)snprintf(text + n, room - n, "%s%s",
-		    n > 0 ? "," : "", opts_word(operand, bits & -bits));
+		    n > 0 ? "," : "", opts_word("force", bits & -bits));
 	return text;
 }
 
@@ -468,7 +468,7 @@ opts_refuse(struct fault *f, unsigned force, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	fault_set(f, STATUS_REFUSED, "%s (force=%s %s anyway)", text,
-	    opts_words("force", force, over, sizeof(over)),
+	    opts_force_words(force, over, sizeof(over)),
 	    force == FORCE_ROOM ? "begins" : "writes");
 	f->force = force;
 	return -1;

@@ -451,9 +451,9 @@ struct entry {
 };
 
 static bool
-entry_begin(struct entry *e, const char *comma)
+entry_begin(struct entry *e)
 {
-	*e = (struct entry){ .comma = comma };
+	*e = (struct entry){ .comma = "" };
 	e->to = open_memstream(&e->text, &e->len);
 	return e->to != NULL;
 }
@@ -611,7 +611,7 @@ head_print(FILE *out, const struct listed *l, const struct widths *w)
 	char node[300], size[32] = "-";
 	struct entry e;
 
-	if (!entry_begin(&e, ""))
+	if (!entry_begin(&e))
 		return -1;
 	list_node_name(node, sizeof(node), d);
 	if (d->node != 0)
@@ -633,7 +633,7 @@ level_print(FILE *out, const struct listed *l, const struct level *v)
 	char node[300], size[32];
 	struct entry e;
 
-	if (!entry_begin(&e, ""))
+	if (!entry_begin(&e))
 		return -1;
 	level_path(node, sizeof(node), v);
 	fprintf(e.to, "%s  %s", node, number_si(size, sizeof(size),
@@ -667,7 +667,7 @@ disk_print(FILE *out, const struct listed *l)
 	char sg[300], bsg[300];
 	struct entry e;
 
-	if (!entry_begin(&e, ""))
+	if (!entry_begin(&e))
 		return -1;
 	list_path(sg, sizeof(sg), "/dev/", d->sg);
 	list_path(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);

@@ -170,9 +170,9 @@ enum {				/* offsets and values in the boot sector */
 /* ------------------------------------------------------------ geometry */
 
 static uint64_t
-fat_either_field(const unsigned char *b, int at, int bytes, int big)
+fat_either_field(const unsigned char *b, int at, int big)
 {
-	uint64_t v = fs_le(b + at, bytes);
+	uint64_t v = fs_le(b + at, 2);
 
 	return v != 0 ? v : fs_le(b + big, 4);
 }
@@ -192,7 +192,7 @@ fat_geometry(struct fat *f)
 	    b[B_MEDIA] < 0xf0 || fs_le(b + 510, 2) != 0xaa55)
 		return false;
 	c->cluster = per * c->sector;
-	size = c->table_size = fat_either_field(b, B_FAT, 2, B_FAT_BIG) *
+	size = c->table_size = fat_either_field(b, B_FAT, B_FAT_BIG) *
 	    c->sector;
 	c->table[0] = fs_le(b + B_RESERVED, 2) * c->sector;
 	c->table[1] = fats == 2 ? c->table[0] + size : 0;
@@ -200,7 +200,7 @@ fat_geometry(struct fat *f)
 	c->root_size = (fs_le(b + B_ROOT, 2) * FAT_ENTRY + c->sector - 1) /
 	    c->sector * c->sector;
 	c->first = c->root + c->root_size;
-	sectors = fat_either_field(b, B_SECTORS, 2, B_SECTORS_BIG);
+	sectors = fat_either_field(b, B_SECTORS, B_SECTORS_BIG);
 	if (size == 0 || c->first >= sectors * c->sector)
 		return false;
 	c->clusters = (sectors * c->sector - c->first) / c->cluster;
@@ -271,7 +271,7 @@ fat_judge(struct fat *f)
 	unsigned char head[8];
 	uint64_t good;
 
-	f->c.io->map->end = fat_either_field(f->boot, B_SECTORS, 2,
+	f->c.io->map->end = fat_either_field(f->boot, B_SECTORS,
 	    B_SECTORS_BIG) * f->c.sector;
 	if (f->c.first + f->c.clusters * f->c.cluster > f->c.io->src->length)
 		fs_too_long(f->c.io);

@@ -589,7 +589,7 @@ result_reasons(const struct verdict *v)
 	for (r = v->why; r < v->why + v->n; r++) {
 		const struct fault *f = r->fault;
 
-		opts_words("force", f != NULL ? f->force : 0, force,
+		opts_force_words(f != NULL ? f->force : 0, force,
 		    sizeof(force));
 		list = value_append(list, json_pack("{s:s, s:i, s:o, s:o, s:o, "
 		    "s:o, s:o, s:o}", "kind", kinds[r->kind],
