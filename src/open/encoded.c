@@ -13,6 +13,7 @@
 
 #include "end/backend.h"
 
+#ifdef HAVE_LIBZSTD
 #include <bsd/string.h>
 #include <bsd/sys/endian.h>
 #include <errno.h>
@@ -24,9 +25,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
-#ifdef HAVE_LIBZSTD
 #include "pack/libzstd.h"
-#endif
 
 /*
  * Frames of zstd, each with its size and a check value and to be unpacked by
@@ -68,7 +67,6 @@ packed_table(const struct packed_frame *frame, size_t n, unsigned char *to)
 	le32enc(to + 5, 0x8f92eab1);
 }
 
-#ifdef HAVE_LIBZSTD
 struct packer {			/* of one thread */
 	struct libzstd	 lib;
 	ZSTD_CCtx	*context;
@@ -108,13 +106,6 @@ packer_open(struct packer **made, int level, struct fault *f)
 	return 0;
 }
 
-/* The bytes that a frame of such a size takes at most. */
-static size_t
-packer_room(const struct packer *p, size_t size)
-{
-	return p->lib.ZSTD_compressBound(size);
-}
-
 /* Make a frame, and describe it.  False: there is not enough memory. */
 static bool
 packer_frame(struct packer *p, const void *content, size_t size,
@@ -131,15 +122,6 @@ packer_frame(struct packer *p, const void *content, size_t size,
 	    sizeof(frame->check));
 	return true;
 }
-#else
-struct packer;
-#define packer_open(made, level, f)	((void)(level), *(made) = NULL, \
-	fault_set(f, STATUS_REFUSED, "encode=zst: this pardd was built " \
-	"without the library for it"))
-#define packer_close(p)			((void)(p))
-#define packer_room(p, size)		(size)
-#define packer_frame(p, content, ...)	((void)(content), false)
-#endif
 
 enum {
 	CHUNK = 1 << 20,	/* bytes written to the carrier at a time */
@@ -212,7 +194,7 @@ packet_make(struct packet *k, int level, uint64_t off,
 	if (k->packer == NULL)
 		return false;
 	n = size <= FRAME_MOST ? 1 : (size + FRAME_MOST - 1) / FRAME_MOST;
-	if (!packet_room(k, n * packer_room(k->packer, most), n))
+	if (!packet_room(k, n * k->packer->lib.ZSTD_compressBound(most), n))
 		return false;
 	for (i = 0; i < n; i++, at += most) {
 		most = MIN(size - at, FRAME_MOST);
@@ -683,3 +665,14 @@ encoded_open(struct endpoint *ep, const struct opts *o, struct fault *f)
 	ep->lim = (struct limits){ .end = UINT64_MAX };
 	return 0;
 }
+#else
+#include "base/status.h"
+
+int
+encoded_open(struct endpoint *ep, const struct opts *o, struct fault *f)
+{
+	(void)ep, (void)o;
+	return fault_set(f, STATUS_REFUSED, "encode=zst: this pardd was built "
+	    "without the library for it");
+}
+#endif
