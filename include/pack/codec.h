@@ -144,12 +144,9 @@ uint64_t codec_number(const unsigned char *at, size_t n);
 void codec_part_add(struct codec_measure *, uint64_t size, uint64_t from,
     uint64_t length, uint64_t head);
 
-/*
- * The frames of zstd and lz4, by their headers alone, or by a seek table.  For
- * codec.measure.
- */
-void frames_measure(const struct codec_source *, bool lz4,
-    struct codec_measure *);
+/* codec.measure of zstd and lz4: by the headers of frames, or a seek table. */
+int frames_measure(struct decoder *, const struct codec_source *,
+    struct codec_measure *, struct fault *);
 
 /* Whether the frame of such a format begins so, or one that is skipped. */
 bool frames_begin(const unsigned char *head, size_t n, bool lz4);

@@ -11,6 +11,7 @@
 #include <sys/param.h>
 
 #include "base/number.h"
+#include "cli/opts.h"
 
 enum {
 	TABLE_HEAD = 8, TABLE_FOOT = 9,	/* bytes around the seek table, */
@@ -233,17 +234,19 @@ seek_table(const struct codec_source *from, uint64_t end,
 	return m->exact;
 }
 
-void
-frames_measure(const struct codec_source *from, bool lz4,
-    struct codec_measure *m)
+int
+frames_measure(struct decoder *d, const struct codec_source *from,
+    struct codec_measure *m, struct fault *f)
 {
+	bool lz4 = d->codec->bit == DECODE_LZ4;
 	struct walk w = { .from = from, .heads = from->near ? HEADS_NEAR :
 		HEADS_FAR };
 	uint64_t end = zeros_from(from);
 	bool padding = false, odd = false;
 
+	(void)f;
 	if (!lz4 && seek_table(from, end, m))
-		return;
+		return 0;
 	free(m->part);
 	memset(m, 0, sizeof(*m));
 	while (w.at < from->size && !odd && !padding) {
@@ -253,8 +256,9 @@ frames_measure(const struct codec_source *from, bool lz4,
 	}
 	m->exact = !odd && m->parts > 0;
 	if (m->exact && (!padding || w.at >= end))
-		return;
+		return 0;
 	free(m->part);		/* all has to be looked at */
 	m->part = NULL;
 	m->parts = m->exact ? m->parts : 0;
+	return 0;
 }

@@ -73,15 +73,6 @@ lz4_close(struct decoder *d)
 
 	l->lib.LZ4F_freeDecompressionContext(l->context);
 }
-
-static int
-lz4_measure(struct decoder *d, const struct codec_source *from,
-    struct codec_measure *m, struct fault *f)
-{
-	(void)d, (void)f;
-	frames_measure(from, true, m);
-	return 0;
-}
 #endif
 
 const struct codec lz4_codec = {
@@ -89,6 +80,6 @@ const struct codec lz4_codec = {
 #ifdef HAVE_LIBLZ4
 	.room = sizeof(struct lz4), .library = &liblz4, .open = lz4_open,
 	.start = lz4_start, .step = lz4_step, .close = lz4_close,
-	.measure = lz4_measure,
+	.measure = frames_measure,
 #endif
 };

@@ -54,21 +54,12 @@ zst_close(struct decoder *d)
 
 	z->lib.ZSTD_freeDCtx(z->context);
 }
-
-static int
-zst_measure(struct decoder *d, const struct codec_source *from,
-    struct codec_measure *m, struct fault *f)
-{
-	(void)d, (void)f;
-	frames_measure(from, false, m);
-	return 0;
-}
 #endif
 
 const struct codec zst_codec = {
 	.word = "zst", .bit = DECODE_ZST, .begins = zst_begins,
 #ifdef HAVE_LIBZSTD
 	.room = sizeof(struct zst), .open = zst_open, .start = zst_start,
-	.step = zst_step, .close = zst_close, .measure = zst_measure,
+	.step = zst_step, .close = zst_close, .measure = frames_measure,
 #endif
 };

@@ -48,10 +48,13 @@ bytes_read(void *arg, uint64_t off, void *buf, size_t len)
 static void
 try_frames(const struct codec_source *from, bool lz4)
 {
+	struct decoder d = { .codec = codec_named(lz4 ? DECODE_LZ4 :
+		DECODE_ZST) };
 	struct codec_measure m = { 0 };
+	struct fault f;
 	uint64_t at = 0, i;
 
-	frames_measure(from, lz4, &m);
+	frames_measure(&d, from, &m, &f);
 	if (m.exact != (m.parts > 0) || (m.part != NULL && !m.exact))
 		abort();
 	for (i = 0; m.part != NULL && i < m.parts; i++) {
