@@ -84,7 +84,7 @@ struct codec {
 	 * Returns 0, or -1 with *f and nothing to close.
 	 */
 	int (*open)(struct decoder *, struct fault *f);
-	/* Before each member.  False: decoder.status. */
+	/* Before each member.  False: decoder.status.  NULL: nothing to do. */
 	bool (*start)(struct decoder *);
 	enum codec_step (*step)(struct decoder *, struct codec_io *);
 	void (*close)(struct decoder *);	/* the same */
@@ -113,10 +113,7 @@ const struct codec *codec_found(const unsigned char *head, size_t n);
 int codec_open(struct decoder *, struct fault *f);
 void codec_close(struct decoder *);
 
-/* For codecs: there is nothing to start. */
-bool codec_starts(struct decoder *);
-
-/* The same: so many bytes were taken, and made. */
+/* For codecs: so many bytes were taken, and made. */
 static inline void
 codec_moved(struct codec_io *io, size_t in, size_t out)
 {
@@ -126,7 +123,7 @@ codec_moved(struct codec_io *io, size_t in, size_t out)
 	io->out_len -= out;
 }
 
-/* For codecs: *d has failed, and why.  Returns CODEC_FAILED. */
+/* The same: *d has failed, and why.  Returns CODEC_FAILED. */
 enum codec_step codec_fail(struct decoder *d, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

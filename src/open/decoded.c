@@ -219,7 +219,7 @@ decoded_between(struct decoded *d)
 		d->state = WITHIN;
 		d->members++;
 		d->zeros = 0;
-		if (!codec->start(&d->d))
+		if (codec->start != NULL && !codec->start(&d->d))
 			decoded_fail(d, d->d.status, "it %s", d->d.why);
 	} else if (d->members == 0)
 		decoded_fail(d, STATUS_MISMATCH, "it does not begin as %s "

@@ -42,13 +42,6 @@ codec_close(struct decoder *d)
 	d->state = NULL;
 }
 
-bool
-codec_starts(struct decoder *d)
-{
-	(void)d;
-	return true;
-}
-
 enum codec_step
 codec_fail(struct decoder *d, int status, const char *fmt, ...)
 {

@@ -27,8 +27,8 @@ plain_step(struct decoder *d, struct codec_io *io)
 }
 
 static const struct codec plain = {
-	.word = "none", .begins = plain_begins, .start = codec_starts,
-	.step = plain_step, .single = true,
+	.word = "none", .begins = plain_begins, .step = plain_step,
+	.single = true,
 };
 
 static const struct codec *const codecs[] = {

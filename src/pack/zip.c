@@ -505,7 +505,6 @@ const struct codec zip_codec = {
 	.word = "zip", .bit = DECODE_ZIP, .begins = zip_begins, .single = true,
 #if defined(HAVE_LIBZ) && defined(HAVE_LIBZSTD)
 	.room = sizeof(struct zip), .library = &libz, .open = zip_open,
-	.start = codec_starts, .step = zip_step, .close = zip_close,
-	.measure = zip_measure,
+	.step = zip_step, .close = zip_close, .measure = zip_measure,
 #endif
 };
