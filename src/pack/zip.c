@@ -268,25 +268,6 @@ behind_agrees(const struct zip *z, const unsigned char *h, size_t n)
 	    codec_number(h + 4 + n, n) == (z->size & mask);
 }
 
-/* How much of it there is, and whether it is right. */
-static size_t
-behind_length(const struct zip *z, bool *right)
-{
-	size_t mark = z->have >= 4 && codec_number(z->head, 4) == MARK_BEHIND ?
-	    4 : 0;
-	bool wide = z->file.wide || (z->packed | z->size) > UINT32_MAX;
-
-	*right = false;
-	if (z->have < mark + 12)
-		return mark + 12;
-	if (!wide && behind_agrees(z, z->head + mark, 4)) {
-		*right = true;
-		return mark + 12;
-	}
-	*right = z->have >= mark + 20 && behind_agrees(z, z->head + mark, 8);
-	return mark + 20;
-}
-
 /* Gather bytes until there are n.  False: there are not yet. */
 static bool
 zip_gather(struct zip *z, struct codec_io *io, size_t n)
@@ -323,24 +304,26 @@ zip_headers(struct zip *z, struct decoder *d, struct codec_io *io)
 	return n == 0 ? zip_odd(d) : CODEC_GOES_ON;
 }
 
+/* It has a mark or none, and sizes of 32 bits or 64: 12, 16, 20 or 24 bytes. */
 static enum codec_step
 zip_behind(struct zip *z, struct decoder *d, struct codec_io *io)
 {
-	bool right = false;
-	size_t n = behind_length(z, &right);
+	bool wide = z->file.wide || (z->packed | z->size) > UINT32_MAX;
+	size_t i, n, mark;
 
-	while (!right && zip_gather(z, io, n)) {
-		size_t more = behind_length(z, &right);
-
-		if (!right && more <= z->have)
-			return zip_odd(d);
-		n = more;
+	for (i = wide ? 2 : 0; i < 4; i++) {
+		mark = i % 2 * 4;
+		n = i < 2 ? 4 : 8;
+		if (!zip_gather(z, io, mark + 4 + 2 * n))
+			return CODEC_GOES_ON;
+		if ((mark == 0 || codec_number(z->head, 4) == MARK_BEHIND) &&
+		    behind_agrees(z, z->head + mark, n)) {
+			z->have = 0;
+			z->place = HEADERS;
+			return CODEC_GOES_ON;
+		}
 	}
-	if (!right)
-		return CODEC_GOES_ON;
-	z->have = 0;
-	z->place = HEADERS;
-	return CODEC_GOES_ON;
+	return zip_odd(d);
 }
 
 /* --- the data ----------------------------------------------------------- */
