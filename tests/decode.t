@@ -28,6 +28,7 @@ pack()
 	zip)	rm -f p.zip && zip -q p.zip "$2" && cat p.zip ;;
 	zips)	rm -f p.zip && zip -q0 p.zip "$2" && cat p.zip ;;
 	zipp)	zip -q - - <"$2" | cat ;;
+	zip64)	rm -f p.zip && zip -q -fz p.zip "$2" && cat p.zip ;;
 	*2)	head -c 70001 "$2" >p.1 && tail -c +70002 "$2" >p.2 && pack "${1%2}" p.1 && pack "${1%2}" p.2 ;;
 	esac
 }
@@ -245,6 +246,25 @@ zips()
 	    rm x.zip && zip -q x d && exits 101 "$pardd" if=x.zip of=dst decode=auto && says 'has no file in it'
 }
 it "takes a zip with one file in it, and names those of another" zips
+# What stands at the end of an archive about its directory is as right as that, or it is not whole.
+zip_ends()
+{
+	local size at
+	content image 10 && pack "$1" image >whole && size=$(stat -c %s whole) && for at in $2; do
+		cp whole x && printf '\5' | dd of=x bs=1 seek=$((size - at)) conv=notrunc status=none
+		exits 14 "$pardd" if=x of=dst oflag=trunc decode=zip && says 'it is damaged' &&
+		    exits 14 "$pardd" of=dst oflag=trunc decode=zip < <(cat x) || fail "byte -$at" || return
+	done
+}
+it "checks what a zip says of its directory" zip_ends zip '14 12 10 9 6 5'
+it "... in 64 bits" zip_ends zip64 '74 66 58 50 34'
+# An extra field has the length of its first part in its bytes 2 and 3.
+zip_extra()
+{
+	content image 10 && pack zip image >x && printf '\5' | dd of=x bs=1 seek=38 conv=notrunc status=none &&
+	    exits 14 "$pardd" if=x of=dst decode=zip && says 'it is damaged'
+}
+it "does not pass over what cannot be in the header of a zip" zip_extra
 
 skippable_behind()
 {

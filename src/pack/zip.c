@@ -55,6 +55,7 @@ struct entry {			/* what a header says about a file */
 	const unsigned char *name;
 	size_t		 name_len;
 	bool		 wide;	/* its sizes have 64 bits */
+	bool		 odd;	/* a part of it is longer than it */
 };
 
 enum place { HEADERS, DATA, BEHIND };
@@ -67,6 +68,9 @@ struct zip {
 	enum place	 place;
 	struct entry	 file;	/* the one that is unpacked */
 	bool		 found, listed;
+	uint64_t	 directory, end;	/* where that is, */
+	uint64_t	 entries;	/* and what it has */
+	uint64_t	 end64;	/* where its end in 64 bits is, or 0 */
 	uint64_t	 at;	/* bytes taken so far, */
 	uint64_t	 packed, size;	/* and of the file's data */
 	uint32_t	 crc;
@@ -121,7 +125,8 @@ entry_extra(struct entry *e, const unsigned char *extra, size_t len)
 
 	while (len >= 4) {
 		n = (size_t)codec_number(extra + 2, 2);
-		if (n > len - 4)
+		e->odd = n > len - 4;
+		if (e->odd)
 			return;
 		if (codec_number(extra, 2) == 1) {
 			e->wide = true;
@@ -203,7 +208,7 @@ zip_local(struct zip *z, struct decoder *d)
 {
 	struct entry e = entry_read(z->head, false);
 
-	if (z->listed)
+	if (z->listed || e.odd)
 		return zip_odd(d);
 	if (entry_folder(&e) && (e.flags & SIZES_BEHIND) == 0) {
 		z->skip = e.packed;
@@ -214,7 +219,7 @@ zip_local(struct zip *z, struct decoder *d)
 		    "in it");
 	if (!entry_known(d, &e) || (e.method == ZSTD && !zip_open_zstd(z, d)))
 		return CODEC_FAILED;
-	e.at = z->at - zip_length(z->head, z->have);
+	e.at = z->at - z->have;
 	z->file = e;
 	z->found = true;
 	z->place = DATA;
@@ -227,6 +232,11 @@ zip_central(struct zip *z, struct decoder *d)
 {
 	struct entry e = entry_read(z->head, true);
 
+	if (z->entries++ == 0)
+		z->directory = z->at - z->have;
+	z->end = z->at;
+	if (e.odd)
+		return zip_odd(d);
 	if (entry_folder(&e))
 		return CODEC_GOES_ON;
 	if (z->listed)
@@ -241,20 +251,57 @@ zip_central(struct zip *z, struct decoder *d)
 	return CODEC_GOES_ON;
 }
 
+/*
+ * The numbers at the end, from that of the disk on, say the same; of those that
+ * do not fit into theirs, all bits are set.
+ */
+static bool
+end_agrees(const struct zip *z, const unsigned char *h, bool wide)
+{
+	static const size_t length[][6] = { { 2, 2, 2, 2, 4, 4 },
+		{ 4, 4, 8, 8, 8, 8 } };
+	const uint64_t is[] = { 0, 0, z->entries, z->entries,
+		z->end - z->directory, z->directory };
+	uint64_t said;
+	size_t i, n;
+
+	for (i = 0; i < 6; i++, h += n) {
+		n = length[wide][i];
+		said = codec_number(h, n);
+		if (said != is[i] && (wide || z->end64 == 0 ||
+		    said != UINT64_MAX >> (64 - 8 * n)))
+			return false;
+	}
+	return true;
+}
+
 static enum codec_step
 zip_header(struct zip *z, struct decoder *d)
 {
-	uint32_t mark = (uint32_t)codec_number(z->head, 4);
+	const unsigned char *h = z->head;
+	bool right;
 
-	if (mark == MARK_LOCAL)
+	switch (codec_number(h, 4)) {
+	case MARK_LOCAL:
 		return zip_local(z, d);
-	if (mark == MARK_CENTRAL)
+	case MARK_CENTRAL:
 		return zip_central(z, d);
-	if (mark != MARK_END)
-		return CODEC_GOES_ON;
+	case MARK_END64:
+		z->end64 = z->at - z->have;
+		right = codec_number(h + 4, 8) == END64 - 12 &&
+		    end_agrees(z, h + 16, true);
+		return right ? CODEC_GOES_ON : zip_odd(d);
+	case MARK_LOCATOR:
+		right = codec_number(h + 4, 4) == 0 && codec_number(h + 8, 8) ==
+		    z->end64 && codec_number(h + 16, 4) == 1;
+		return right ? CODEC_GOES_ON : zip_odd(d);
+	default:
+		break;
+	}
 	if (!z->found)
 		return codec_fail(d, STATUS_REFUSED, "has no file in it");
-	return z->listed ? CODEC_ENDED : zip_odd(d);
+	return z->listed && end_agrees(z, h + 4, false) ? CODEC_ENDED :
+	    zip_odd(d);
 }
 
 /* Whether what follows the data says the same, with sizes of n bytes. */
