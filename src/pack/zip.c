@@ -68,6 +68,7 @@ struct zip {
 	enum place	 place;
 	struct entry	 file;	/* the one that is unpacked */
 	bool		 found, listed;
+	struct codec_measure told;	/* by the directory, before it */
 	uint64_t	 directory, end;	/* where that is, */
 	uint64_t	 entries;	/* and what it has */
 	uint64_t	 end64;	/* where its end in 64 bits is, or 0 */
@@ -168,7 +169,7 @@ entry_folder(const struct entry *e)
 
 /* Whether the file can be unpacked. */
 static bool
-entry_known(struct decoder *d, const struct entry *e)
+entry_known(const struct zip *z, struct decoder *d, const struct entry *e)
 {
 	if ((e->flags & ENCRYPTED) != 0)
 		codec_fail(d, STATUS_REFUSED, "is encrypted");
@@ -176,7 +177,8 @@ entry_known(struct decoder *d, const struct entry *e)
 	    e->method != ZSTD)
 		codec_fail(d, STATUS_REFUSED, "is packed by method %u of zip, "
 		    "which is not known here", e->method);
-	else if (e->method == STORED && (e->flags & SIZES_BEHIND) != 0)
+	else if (e->method == STORED && (e->flags & SIZES_BEHIND) != 0 &&
+	    !z->told.exact)
 		codec_fail(d, STATUS_REFUSED, "does not say where it ends: "
 		    "unzip -p unpacks it into a pipe");
 	else
@@ -217,7 +219,10 @@ zip_local(struct zip *z, struct decoder *d)
 	if (z->found)
 		return codec_fail(d, STATUS_MISMATCH, "has more than one file "
 		    "in it");
-	if (!entry_known(d, &e) || (e.method == ZSTD && !zip_open_zstd(z, d)))
+	if ((e.flags & SIZES_BEHIND) != 0 && z->told.exact)
+		e.packed = z->told.size;
+	if (!entry_known(z, d, &e) || (e.method == ZSTD &&
+	    !zip_open_zstd(z, d)))
 		return CODEC_FAILED;
 	e.at = z->at - z->have;
 	z->file = e;
@@ -516,9 +521,9 @@ zip_measure(struct decoder *d, const struct codec_source *from,
 	size_t n = (size_t)MIN(from->size, END + 65535 + LOCATOR);
 	unsigned char *buf = malloc((size_t)MIN(DIRECTORY_MOST, from->size));
 	uint64_t at, len;
+	struct zip *z = d->state;
 	int failed = 0;
 
-	(void)d;
 	if (buf == NULL)
 		return fault_errno(f, ENOMEM, "decode=zip");
 	if (n >= END && from->read(from->arg, from->size - n, buf, n) == 0 &&
@@ -526,6 +531,7 @@ zip_measure(struct decoder *d, const struct codec_source *from,
 	    at <= from->size && len <= from->size - at &&
 	    from->read(from->arg, at, buf, (size_t)len) == 0)
 		failed = directory_read(from, buf, (size_t)len, m, f);
+	z->told = *m;
 	free(buf);
 	return failed;
 }
