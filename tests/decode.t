@@ -279,6 +279,17 @@ zip_extra()
 	    exits 14 "$pardd" if=x of=dst decode=zip && says 'it is damaged'
 }
 it "does not pass over what cannot be in the header of a zip" zip_extra
+# So has a directory a check value, of nothing.
+zip_folder()
+{
+	local at end
+	content a 10 && mkdir d && zip -q x d a && mv x.zip whole && end=$(od -An -tu4 -j $(($(stat -c %s whole) - 6)) -N 4 whole) &&
+	    for at in 14 $((end + 16)); do
+		cp whole x && printf '\5' | dd of=x bs=1 seek=$at conv=notrunc status=none
+		exits 14 "$pardd" if=x of=dst oflag=trunc decode=zip && says 'it is damaged' || return
+	done
+}
+it "... nor in that of a directory" zip_folder
 
 skippable_behind()
 {

@@ -214,7 +214,7 @@ zip_local(struct zip *z, struct decoder *d)
 		return zip_odd(d);
 	if (entry_folder(&e) && (e.flags & SIZES_BEHIND) == 0) {
 		z->skip = e.packed;
-		return CODEC_GOES_ON;
+		return e.crc == 0 ? CODEC_GOES_ON : zip_odd(d);
 	}
 	if (z->found)
 		return codec_fail(d, STATUS_MISMATCH, "has more than one file "
@@ -243,7 +243,7 @@ zip_central(struct zip *z, struct decoder *d)
 	if (e.odd)
 		return zip_odd(d);
 	if (entry_folder(&e))
-		return CODEC_GOES_ON;
+		return e.crc == 0 ? CODEC_GOES_ON : zip_odd(d);
 	if (z->listed)
 		return codec_fail(d, STATUS_MISMATCH, "has more than one file "
 		    "in its directory");
