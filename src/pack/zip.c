@@ -172,15 +172,17 @@ static bool
 entry_known(const struct zip *z, struct decoder *d, const struct entry *e)
 {
 	if ((e->flags & ENCRYPTED) != 0)
-		codec_fail(d, STATUS_REFUSED, "is encrypted");
+		codec_fail(d, STATUS_REFUSED, "is encrypted: unzip -p asks for "
+		    "the password, and unpacks it into a pipe");
 	else if (e->method != STORED && e->method != DEFLATED &&
 	    e->method != ZSTD)
 		codec_fail(d, STATUS_REFUSED, "is packed by method %u of zip, "
-		    "which is not known here", e->method);
+		    "which is not known here; unzip -p or 7z x -so may unpack "
+		    "it into a pipe", e->method);
 	else if (e->method == STORED && (e->flags & SIZES_BEHIND) != 0 &&
 	    !z->told.exact)
-		codec_fail(d, STATUS_REFUSED, "does not say where it ends: "
-		    "unzip -p unpacks it into a pipe");
+		codec_fail(d, STATUS_REFUSED, "does not say where it ends; "
+		    "from a file, and not a pipe, it can be unpacked");
 	else
 		return true;
 	return false;
@@ -256,10 +258,8 @@ zip_central(struct zip *z, struct decoder *d)
 	return CODEC_GOES_ON;
 }
 
-/*
- * The numbers at the end, from that of the disk on, say the same; of those that
- * do not fit into theirs, all bits are set.
- */
+/* What the end says, from the number of the disk on, is so; a number that does
+ * not fit has all bits set there. */
 static bool
 end_agrees(const struct zip *z, const unsigned char *h, bool wide)
 {
@@ -284,7 +284,6 @@ static enum codec_step
 zip_header(struct zip *z, struct decoder *d)
 {
 	const unsigned char *h = z->head;
-	bool right;
 
 	switch (codec_number(h, 4)) {
 	case MARK_LOCAL:
@@ -293,13 +292,12 @@ zip_header(struct zip *z, struct decoder *d)
 		return zip_central(z, d);
 	case MARK_END64:
 		z->end64 = z->at - z->have;
-		right = codec_number(h + 4, 8) == END64 - 12 &&
-		    end_agrees(z, h + 16, true);
-		return right ? CODEC_GOES_ON : zip_odd(d);
+		return codec_number(h + 4, 8) == END64 - 12 && end_agrees(z, h +
+		    16, true) ? CODEC_GOES_ON : zip_odd(d);
 	case MARK_LOCATOR:
-		right = codec_number(h + 4, 4) == 0 && codec_number(h + 8, 8) ==
-		    z->end64 && codec_number(h + 16, 4) == 1;
-		return right ? CODEC_GOES_ON : zip_odd(d);
+		return codec_number(h + 4, 4) == 0 && codec_number(h + 8, 8) ==
+		    z->end64 && codec_number(h + 16, 4) == 1 ? CODEC_GOES_ON :
+		    zip_odd(d);
 	default:
 		break;
 	}
