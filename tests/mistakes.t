@@ -32,6 +32,7 @@ rows()
 	refuses an .lzo onto a disk | 101 | lzop -dc x.lzo . pardd of=DISK; | if=x.lzo of=DISK
 	refuses a .zip onto a disk | 101 | x.zip is a zip archive; decode=auto unpacks it; | if=x.zip of=DISK
 	refuses a .7z onto a disk | 101 | is a 7z archive; .* 7z x -so x.7z . pardd of=DISK; | if=x.7z of=DISK
+	refuses a .rar onto a disk | 101 | is a RAR archive; .* bsdtar -xOf x.rar . pardd of=DISK; | if=x.rar of=DISK
 	refuses a partclone image onto a disk | 101 | partclone.restore -o - -s x.partclone . pardd of=DISK; | if=x.partclone of=DISK
 	refuses an Android sparse image onto a disk | 101 | simg2img x.simg IMAGE && pardd if=IMAGE of=DISK; | if=x.simg of=DISK
 	refuses a qcow2 image onto a disk | 101 | pardd if='\[ qemu-nbd -r -f qcow2 x.qcow2 \]' of=DISK; | if=x.qcow2 of=DISK
@@ -71,6 +72,7 @@ packed()
 	x.lz)	begins "$1" 'LZIP\x1' ;;
 	x.lzo)	begins "$1" '\x89LZO\0' ;;
 	x.zip)	begins "$1" 'PK\x3\x4' ;;
+	x.rar)	begins "$1" 'Rar!\x1a\x07\x01' ;;
 	x.7z)	begins "$1" '7z\xbc\xaf\x27\x1c' ;;
 	x.partclone)	begins "$1" partclone-image ;;
 	x.simg)	begins "$1" '\x3a\xff\x26\xed' ;;

@@ -105,11 +105,11 @@ put_name(char **to, const char *text)
 static bool
 print_tells(const char *text)
 {
-	static const char *const program[] = { "7z ", "blockdev ", "btrfstune ",
-		"chattr ", "cryptsetup ", "curl ", "hdparm ", "losetup ",
-		"lz4 ", "lzip ", "lzop ", "mlabel ", "mount ", "ntfslabel ",
-		"pardd ", "partclone.restore ", "partprobe ", "sfdisk ",
-		"sgdisk ", "simg2img ", "swaplabel ", "tune2fs ",
+	static const char *const program[] = { "7z ", "blockdev ", "bsdtar ",
+		"btrfstune ", "chattr ", "cryptsetup ", "curl ", "hdparm ",
+		"losetup ", "lz4 ", "lzip ", "lzop ", "mlabel ", "mount ",
+		"ntfslabel ", "pardd ", "partclone.restore ", "partprobe ",
+		"sfdisk ", "sgdisk ", "simg2img ", "swaplabel ", "tune2fs ",
 		"xfs_admin " };
 	size_t i;
 

@@ -63,6 +63,7 @@ static const struct packing packings[] = {
 	{ "compressed", CURE_PIPE, "lzop -dc", "lzo", 0, 5, "\x89LZO\0" },
 	{ "a 7z archive", CURE_PIPE, "7z x -so", "7z", 0, 6,
 	    "7z\xbc\xaf\x27\x1c" },
+	{ "a RAR archive", CURE_PIPE, "bsdtar -xOf", "rar", 0, 5, "Rar!\x1a" },
 	{ "a partclone image", CURE_PIPE, "partclone.restore -o - -s", "pcl", 0,
 	    15, "partclone-image" },
 	{ "an Android sparse image", CURE_FILE, "simg2img", "simg", 0, 4,
