@@ -54,6 +54,9 @@ nothing()
 	: >image && exits 0 "$pardd" if=image of=x encode=zst verify=1 && complete && holds image
 }
 it "packs nothing" nothing
+it "packs one byte, and says that this is more" eval \
+    'printf 1 >image && exits 0 "$pardd" if=image of=x encode=zst && complete &&
+    says "^pardd: x: it has 43 bytes, 4300 % of its content\$" && holds image'
 by_pipe()
 {
 	content image 9000 && exits 0 "$pardd" of=x encode=zst verify=1 < <(cat image) && complete && holds image && rm x &&

@@ -585,7 +585,7 @@ encoded_close(struct endpoint *ep)
 	int err = encoded_settle(e), closed;
 
 	if (e->table != NULL)
-		snprintf(ep->said, sizeof(ep->said), "it has %llu bytes, %.3g "
+		snprintf(ep->said, sizeof(ep->said), "it has %llu bytes, %.4g "
 		    "%% of its content", (unsigned long long)e->stored,
 		    e->pos > 0 ? 100.0 * (double)e->stored / (double)e->pos :
 		    0);
