@@ -319,13 +319,13 @@ session_planned(struct session *s)
 	    viewer_open(&d->plan, &f) != 0) {
 		status = session_leave(s, &f);
 	} else {
-		decision_settle(d);
+		decision_settle(d, false);
 		awake = awake_hold(&d->plan);
 		d->plan.confined = confine(&d->plan);
 		status = session_run(s, d);
 		if (awake >= 0)
 			close(awake);
-		decision_forget(d);
+		decision_settle(d, true);
 	}
 	decision_free(d);
 	free(d);

@@ -105,12 +105,6 @@ size_t map_copy(struct map *, struct seg **copy);
 size_t map_copy_put_off(struct map *, struct seg **copy);
 
 /*
- * Claim a whole segment of the pass, however long.  Returns what map_claim
- * does.
- */
-int map_claim_all(struct map *, struct seg *got);
-
-/*
  * Claim the next piece of the pass.  Returns 1 with *got, 0 when nothing is
  * left, or -1 when there is no memory to record the claim.
  */

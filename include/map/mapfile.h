@@ -37,11 +37,11 @@ struct mapfile {
 /*
  * Read a map; if there is no such file, an empty one.  Returns 0, or -1 with
  * *f: a file that is not a map is refused (STATUS_REFUSED), and the message
- * names the line.  Call mapfile_free in any case.  mapfile_load_loose takes for
- * untried what the file leaves out between two blocks.
+ * names the line.  Call mapfile_free in any case.  "loose": what the file
+ * leaves out between two blocks is untried.
  */
-int mapfile_load(struct mapfile *, const char *path, struct fault *f);
-int mapfile_load_loose(struct mapfile *, const char *path, struct fault *f);
+int mapfile_load(struct mapfile *, const char *path, bool loose,
+    struct fault *f);
 void mapfile_free(struct mapfile *);
 
 /* Where the last segment ends; 0 if there is none. */

@@ -44,13 +44,12 @@ int claims_take(struct claims *, const struct claims *others,
 void claims_release(struct claims *);
 
 /*
- * claims_settle, before the copy: what others have written to the same bytes
- * through the nodes that are held may be in page caches, and would overwrite
- * the copy later; write it back. claims_forget, after the copy: drop those
- * caches, whose data is old.
+ * Before the copy: what others have written to the same bytes through the nodes
+ * that are held may be in page caches, and would overwrite the copy later;
+ * write it back.  When it has been copied: drop those caches, whose data is
+ * old.
  */
-void claims_settle(const struct claims *);
-void claims_forget(const struct claims *);
+void claims_settle(const struct claims *, bool copied);
 
 /*
  * After a copy over the partition table of a disk: have the kernel read the new

@@ -41,9 +41,8 @@ struct decision {	/* kept until the end of the run */
 int decision_make(struct decision *, const struct opts *, struct endpoint *src,
     struct endpoint *dst, struct events *, struct fault *f);
 
-/* claims_settle and claims_forget for each target. */
-void decision_settle(const struct decision *);
-void decision_forget(const struct decision *);
+/* claims_settle for each target. */
+void decision_settle(const struct decision *, bool copied);
 
 /* Release the claims, abandon the files, and free everything. */
 void decision_free(struct decision *);

@@ -349,7 +349,8 @@ sparse_clear(struct worker *w)
 	struct seg s;
 	uint64_t off, end, n, made;
 	size_t last;
-	int claimed = job->stop ? 0 : map_claim_all(&job->map, &s);
+	int claimed = job->stop ? 0 : map_claim_to(&job->map, UINT64_MAX, true,
+	    &s);
 
 	if (claimed < 0)
 		transfer_fail_map(job);

@@ -344,14 +344,14 @@ map_take_segment(struct map *map, struct seg *got, uint64_t limit, bool whole)
 	return 1;
 }
 
-static int
-map_claim_next(struct map *map, struct seg *got, uint64_t limit, bool whole)
+int
+map_claim_to(struct map *map, uint64_t end, bool whole, struct seg *got)
 {
 	int claimed = 0;
 
 	pthread_mutex_lock(&map->lock);
 	if (map_ahead(map, got))
-		claimed = map_take_segment(map, got, limit, whole);
+		claimed = map_take_segment(map, got, end, whole);
 	pthread_mutex_unlock(&map->lock);
 	return claimed;
 }
@@ -359,19 +359,7 @@ map_claim_next(struct map *map, struct seg *got, uint64_t limit, bool whole)
 int
 map_claim(struct map *map, struct seg *got)
 {
-	return map_claim_next(map, got, UINT64_MAX, false);
-}
-
-int
-map_claim_all(struct map *map, struct seg *got)
-{
-	return map_claim_next(map, got, UINT64_MAX, true);
-}
-
-int
-map_claim_to(struct map *map, uint64_t end, bool whole, struct seg *got)
-{
-	return map_claim_next(map, got, end, whole);
+	return map_claim_to(map, UINT64_MAX, false, got);
 }
 
 bool

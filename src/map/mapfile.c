@@ -186,9 +186,8 @@ mapfile_read_lines(struct mapfile *m, FILE *in, const char *path,
 	return 0;
 }
 
-static int
-mapfile_load_as(struct mapfile *m, const char *path, bool loose,
-    struct fault *f)
+int
+mapfile_load(struct mapfile *m, const char *path, bool loose, struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
@@ -216,18 +215,6 @@ mapfile_load_as(struct mapfile *m, const char *path, bool loose,
 	failed = mapfile_read_lines(m, in, path, f);
 	fclose(in);
 	return failed;
-}
-
-int
-mapfile_load(struct mapfile *m, const char *path, struct fault *f)
-{
-	return mapfile_load_as(m, path, false, f);
-}
-
-int
-mapfile_load_loose(struct mapfile *m, const char *path, struct fault *f)
-{
-	return mapfile_load_as(m, path, true, f);
 }
 
 void

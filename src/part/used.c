@@ -48,7 +48,7 @@ look_known(struct used *u, const struct plan *p)
 
 	if (map_init(&known, p->length, p->chunk, 0) != 0)
 		return ENOMEM;
-	err = mapfile_load(&m, p->opts->map, &f) == 0 ? 0 : ENOENT;
+	err = mapfile_load(&m, p->opts->map, false, &f) == 0 ? 0 : ENOENT;
 	for (i = 0; i < m.n && err == 0; i++) {
 		uint64_t off = MAX(m.seg[i].off, p->src_off);
 		uint64_t end = MIN(m.seg[i].off + m.seg[i].len,

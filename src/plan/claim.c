@@ -1068,28 +1068,26 @@ claims_take(struct claims *c, const struct claims *others,
 	return failed;
 }
 
-void
-claims_settle(const struct claims *c)
+/* Write back what the page cache of a node has, or drop it. */
+static void
+settle_cache(int fd, bool copied)
 {
-	size_t i;
-
-	for (i = 0; i < c->n; i++)
-		if (c->node[i] != NO_NODE)
-			disk_settle(c->fd[i]);
-	if (c->lock >= 0)
-		disk_settle(c->lock);
+	if (copied)
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	else
+		disk_settle(fd);
 }
 
 void
-claims_forget(const struct claims *c)
+claims_settle(const struct claims *c, bool copied)
 {
 	size_t i;
 
 	for (i = 0; i < c->n; i++)
 		if (c->node[i] != NO_NODE)
-			posix_fadvise(c->fd[i], 0, 0, POSIX_FADV_DONTNEED);
+			settle_cache(c->fd[i], copied);
 	if (c->lock >= 0)
-		posix_fadvise(c->lock, 0, 0, POSIX_FADV_DONTNEED);
+		settle_cache(c->lock, copied);
 }
 
 void
@@ -1129,7 +1127,7 @@ claims_reread(struct claims *c)
 	    access("/run/udev/control", F_OK) == 0 ||
 	    !endpoint_disk(c->plan->dst, &d) || d.node != d.whole)
 		return true;
-	claims_forget(c);
+	claims_settle(c, true);
 	fd = claims_keep(c, d.whole);
 	claims_release(c);	/* a partition that is open would keep all */
 	read = fd >= 0 && ioctl(fd, BLKRRPART) == 0;

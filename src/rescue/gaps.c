@@ -441,6 +441,15 @@ take_first(struct gaps *g, unsigned who, bool calm, uint64_t most,
 
 /* --- taking a piece ------------------------------------------------------- */
 
+/* Whether anything is left to be asked for. */
+static bool
+gaps_asked_any(const struct gaps *g)
+{
+	struct map_totals t = map_totals(g->map);
+
+	return !g->closed && !g->bad && t.untried + t.failed > 0;
+}
+
 enum gaps_next
 gaps_take(struct gaps *g, unsigned who, bool calm, uint64_t most,
     struct seg *piece)

@@ -206,14 +206,6 @@ gaps_take_asked(struct gaps *g, unsigned who, uint64_t most, struct seg *seg,
 	return false;
 }
 
-bool
-gaps_asked_any(const struct gaps *g)
-{
-	struct map_totals t = map_totals(g->map);
-
-	return !g->closed && !g->bad && t.untried + t.failed > 0;
-}
-
 /* Then nobody is woken, who would have the viewer ask once more. */
 static bool
 asked_same(const struct gaps *g, const struct seg *s, size_t n)

@@ -67,7 +67,4 @@ void gaps_remove_at(struct gaps *, size_t i);
 bool gaps_take_asked(struct gaps *, unsigned who, uint64_t most, struct seg *,
     bool *waits);
 
-/* Whether anything is left to be asked for. */
-bool gaps_asked_any(const struct gaps *);
-
 #endif

@@ -297,9 +297,8 @@ apply_domain(const struct plan *p, struct map *map, struct fault *f)
 
 	if (path == NULL)
 		return 0;
-	failed = (p->opts->rescue & RESCUE_LOOSE) != 0 ?
-	    mapfile_load_loose(&domain, path, f) :
-	    mapfile_load(&domain, path, f);
+	failed = mapfile_load(&domain, path,
+	    (p->opts->rescue & RESCUE_LOOSE) != 0, f);
 	if (failed == 0 && domain.n == 0)
 		failed = fault_set(f, STATUS_REFUSED,
 		    "%s does not exist, or is empty", path);
@@ -445,7 +444,7 @@ maploader_load(struct mapsaver *ms, const struct plan *p, struct map *map,
 	const char *path = p->opts->map;
 	bool since;
 
-	if (mapfile_load(&ms->file, path, f) != 0)
+	if (mapfile_load(&ms->file, path, false, f) != 0)
 		return -1;
 	if (maploader_since(ms, p, &since, f) != 0 ||
 	    check_source(ms, p, f) != 0 ||

@@ -185,21 +185,12 @@ decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
 }
 
 void
-decision_settle(const struct decision *d)
+decision_settle(const struct decision *d, bool copied)
 {
 	unsigned i;
 
 	for (i = 0; i < d->claimed; i++)
-		claims_settle(&d->target[i].claims);
-}
-
-void
-decision_forget(const struct decision *d)
-{
-	unsigned i;
-
-	for (i = 0; i < d->claimed; i++)
-		claims_forget(&d->target[i].claims);
+		claims_settle(&d->target[i].claims, copied);
 }
 
 void

@@ -104,12 +104,12 @@ by_file(const uint8_t *data, size_t size, const struct mapfile *want,
 	if (out == NULL || fwrite(data, 1, size, out) != size ||
 	    fclose(out) != 0)
 		err(2, "%s", in_path);
-	if (mapfile_load(&m, in_path, &f) != failed)
+	if (mapfile_load(&m, in_path, false, &f) != failed)
 		abort();
 	if (failed == 0) {
 		same(want, &m);
 		if (mapfile_save(&m, out_path, "fuzz", &f) != 0 ||
-		    mapfile_load(&copy, out_path, &f) != 0)
+		    mapfile_load(&copy, out_path, false, &f) != 0)
 			abort();
 		same(&m, &copy);
 		mapfile_free(&copy);

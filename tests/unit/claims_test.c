@@ -382,8 +382,8 @@ CASE(claims_beside_an_earlier_target)
 	world.node[2].used = true;
 	assert_int_equal(claims_take(&second, &first, &p, &f), 0);
 	assert_int_equal(second.n, 0);
-	claims_settle(&first);
-	claims_forget(&first);
+	claims_settle(&first, false);
+	claims_settle(&first, true);
 	claims_release(&first);
 	p.length = 0;				/* nothing is written */
 	assert_int_equal(claims_take(&second, NULL, &p, &f), 0);

@@ -441,7 +441,7 @@ has_written(const char *ranges)
 	char text[256] = "";
 	size_t i;
 
-	assert_int_equal(mapfile_load(&m, path, &f), 0);
+	assert_int_equal(mapfile_load(&m, path, false, &f), 0);
 	for (i = 0; i < m.n; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 		    "%llu+%llu%c ", (unsigned long long)m.seg[i].off,

@@ -166,13 +166,13 @@ CASE(knows_a_map_from_what_is_none)
 	for (v = vectors; v < vectors + COUNT(vectors); v++) {
 		put(in_path, v->text, v->len > 0 ? v->len : strlen(v->text));
 		if (v->line > 0) {
-			assert_int_equal(mapfile_load(&m, in_path, &f), -1);
+			assert_int_equal(mapfile_load(&m, in_path, false, &f), -1);
 			assert_int_equal(f.status, STATUS_REFUSED);
 			snprintf(want, sizeof(want), "line %u ", v->line);
 			if (strstr(f.text, want) == NULL)
 				fail_msg("%s: %s", v->name, f.text);
 		} else {
-			if (mapfile_load(&m, in_path, &f) != 0)
+			if (mapfile_load(&m, in_path, false, &f) != 0)
 				fail_msg("%s: %s", v->name, f.text);
 			sound(&m);
 			assert_int_equal(mapfile_save(&m, out_path, "T", &f),
@@ -195,14 +195,14 @@ CASE(takes_a_long_comment_and_no_long_number)
 	text[0] = '#';
 	memcpy(text + sizeof(text) - 16, "\n0 ? 1\n0 4096 +\n", 16);
 	put(in_path, text, sizeof(text));
-	assert_int_equal(mapfile_load(&m, in_path, &f), 0);
+	assert_int_equal(mapfile_load(&m, in_path, false, &f), 0);
 	assert_int_equal(m.n, 1);
 	mapfile_free(&m);
 	memset(text, '0', sizeof(text));
 	memcpy(text, H "0 ", 8);
 	memcpy(text + 5000, "4096 +\n", 7);
 	put(in_path, text, 5007);
-	assert_int_equal(mapfile_load(&m, in_path, &f), -1);
+	assert_int_equal(mapfile_load(&m, in_path, false, &f), -1);
 	mapfile_free(&m);
 }
 
@@ -212,7 +212,7 @@ CASE(has_nothing_where_there_is_no_file)
 	struct fault f;
 
 	unlink(in_path);
-	assert_int_equal(mapfile_load(&m, in_path, &f), 0);
+	assert_int_equal(mapfile_load(&m, in_path, false, &f), 0);
 	assert_int_equal(m.n, 0);
 	assert_null(m.source);
 	mapfile_free(&m);
@@ -227,12 +227,12 @@ CASE(tells_a_link_from_what_cannot_be_opened)
 
 	unlink(in_path);
 	assert_int_equal(symlink("anywhere", in_path), 0);
-	assert_int_equal(mapfile_load(&m, in_path, &f), -1);
+	assert_int_equal(mapfile_load(&m, in_path, false, &f), -1);
 	assert_non_null(strstr(f.text, "symbolic link"));
 	unlink(in_path);
 	put(in_path, "", 0);
 	snprintf(below, sizeof(below), "%s/x", in_path);
-	assert_int_equal(mapfile_load(&m, below, &f), -1);
+	assert_int_equal(mapfile_load(&m, below, false, &f), -1);
 	assert_null(strstr(f.text, "symbolic link"));
 	unlink(in_path);
 }
@@ -250,7 +250,7 @@ CASE(tells_why_it_cannot_be_read)
 		fclose(in);
 	if (!refused)
 		skip();
-	assert_int_equal(mapfile_load(&m, path, &f), -1);
+	assert_int_equal(mapfile_load(&m, path, false, &f), -1);
 	assert_int_equal(f.status, status_errno(EINVAL));
 	assert_string_equal(f.text,
 	    "/sys/class/net/lo/speed: Invalid argument");
@@ -458,12 +458,12 @@ CASE(reads_what_anybody_may_write)
 		path_of(path, sizeof(path), i, "map");
 		path_of(ours, sizeof(ours), i, "ours");
 		put(path, text, generate(text, seg, &blocks));
-		if (mapfile_load(&m, path, &f) != 0)
+		if (mapfile_load(&m, path, false, &f) != 0)
 			fail_msg("%s: %s", path, f.text);
 		sound(&m);
 		agrees(&m, seg, blocks);
 		assert_int_equal(mapfile_save(&m, ours, "T", &f), 0);
-		assert_int_equal(mapfile_load(&twice, ours, &f), 0);
+		assert_int_equal(mapfile_load(&twice, ours, false, &f), 0);
 		agrees(&twice, seg, blocks);
 		assert_int_equal(twice.n, m.n);
 		assert_int_equal(twice.pos, m.pos);
@@ -547,7 +547,7 @@ CASE(takes_nothing_that_the_judge_refuses)
 		path_of(path, sizeof(path), i, "map");
 		path_of(ours, sizeof(ours), i, "ours");
 		put(path, text, damage(text, generate(text, seg, &blocks)));
-		took[i] = mapfile_load(&m, path, &f) == 0;
+		took[i] = mapfile_load(&m, path, false, &f) == 0;
 		taken += took[i];
 		if (took[i]) {
 			sound(&m);
@@ -582,10 +582,10 @@ CASE(keeps_the_map_before)
 	assert_int_equal(mapfile_append(&m, &b), 0);
 	assert_int_equal(mapfile_save(&m, out_path, "T", &f), 0);
 	mapfile_free(&m);
-	assert_int_equal(mapfile_load(&m, backup, &f), 0);
+	assert_int_equal(mapfile_load(&m, backup, false, &f), 0);
 	assert_int_equal(m.n, 1);
 	mapfile_free(&m);
-	assert_int_equal(mapfile_load(&m, out_path, &f), 0);
+	assert_int_equal(mapfile_load(&m, out_path, false, &f), 0);
 	assert_int_equal(m.n, 2);
 	mapfile_free(&m);
 	assert_int_equal(stat(temporary, &st), -1);
@@ -628,7 +628,7 @@ CASE(tells_that_there_is_no_memory)
 	put(in_path, text, strlen(text));
 	for (i = 0; i == 0 || poor_was(); i++) {
 		poor_after(i);
-		failed = mapfile_load(&m, in_path, &f);
+		failed = mapfile_load(&m, in_path, false, &f);
 		poor.on = false;
 		if (failed != 0) {
 			assert_int_equal(f.status, status_errno(ENOMEM));

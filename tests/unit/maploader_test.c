@@ -380,7 +380,7 @@ CASE(is_saved)
 				denial.left = left;
 				failed = mapfile_save(&m, path, "", &f);
 				denial.err = 0;
-				assert_int_equal(mapfile_load(&now, path, &f),
+				assert_int_equal(mapfile_load(&now, path, false, &f),
 				    0);
 				assert_int_equal(now.n, 1);
 				if (failed == 0)
