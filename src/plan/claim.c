@@ -58,8 +58,8 @@ enum { LOCK_TRIES = 20 };	/* of 100 ms; udev is done by then */
 
 /* Refuse because "node" is in use as *use says.  Returns -1. */
 static int
-claim_in_use(struct fault *f, const char *name, const char *node,
-    const struct usage *use)
+claim_in_use(const char *name, const char *node, const struct usage *use,
+    struct fault *f)
 {
 	switch (use->kind) {
 	case USE_MOUNTED:
@@ -81,8 +81,8 @@ claim_in_use(struct fault *f, const char *name, const char *node,
 
 /* The same because it could not be looked up who uses it. */
 static int
-claim_not_known(struct fault *f, const char *name, const char *node,
-    const struct usage *use)
+claim_not_known(const char *name, const char *node, const struct usage *use,
+    struct fault *f)
 {
 	unsigned kinds = use->unknown;
 
@@ -94,6 +94,18 @@ claim_not_known(struct fault *f, const char *name, const char *node,
 	    name, node, use->unread, errno_words(use->err));
 }
 
+/*
+ * Refuse "node" if it is used as *use says, or may be.  "used" is what looked
+ * for that has returned.
+ */
+static int
+claim_judge(const struct claims *c, const char *node, bool used,
+    const struct usage *use, struct fault *f)
+{
+	return used ? claim_in_use(c->name, node, use, f) :
+	    use->unknown != 0 ? claim_not_known(c->name, node, use, f) : 0;
+}
+
 /* Refuse if the node is in use, or may be, in a way that is not allowed. */
 static int
 claim_check_node(const struct claims *c, dev_t node, const char *kernel_name,
@@ -101,11 +113,8 @@ claim_check_node(const struct claims *c, dev_t node, const char *kernel_name,
 {
 	struct usage use;
 
-	if (usage_of_node(node, c->over, &use))
-		return claim_in_use(f, c->name, kernel_name, &use);
-	if (use.unknown != 0)
-		return claim_not_known(f, c->name, kernel_name, &use);
-	return 0;
+	return claim_judge(c, kernel_name, usage_of_node(node, c->over, &use),
+	    &use, f);
 }
 
 static bool
@@ -180,9 +189,7 @@ claim_check_ranges(const struct claims *c, int fd, const char *name,
 
 	if ((c->over & USE_HELD) != 0 || c->server_locks)
 		return 0;
-	if (usage_of_locks(fd, &use))
-		return claim_in_use(f, c->name, name, &use);
-	return use.unknown == 0 ? 0 : claim_not_known(f, c->name, name, &use);
+	return claim_judge(c, name, usage_of_locks(fd, &use), &use, f);
 }
 
 /* Whether a node is claimed, by us or for an earlier target. */
@@ -517,13 +524,13 @@ claim_unknown(struct claims *c, const struct disk *d, int err,
 	struct usage use;
 
 	if (usage_of_node(d->node, c->over, &use))
-		return claim_in_use(f, c->name, name, &use);
+		return claim_judge(c, name, true, &use, f);
 	use.unknown = (USE_MOUNTED | USE_SWAP | USE_LOOPED) & ~c->over;
 	use.err = err;
 	snprintf(use.unread, sizeof(use.unread), "/sys/dev/%s/%u:%u",
 	    d->node != 0 ? "block" : "char", major(node), minor(node));
 	if (use.unknown != 0)
-		return claim_not_known(f, c->name, name, &use);
+		return claim_judge(c, name, false, &use, f);
 	return claim_node(c, d->node, name, f);
 }
 
@@ -650,7 +657,7 @@ claim_copies(struct claims *c, int fd, struct range r, struct fault *f)
 	fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);	/* it has the lock, too */
 	if (fd < 0) {
 		use.err = errno;
-		return claim_not_known(f, c->name, "its file", &use);
+		return claim_judge(c, "its file", false, &use, f);
 	}
 	c->node[c->n] = NO_NODE;
 	c->fd[c->n++] = fd;
@@ -674,8 +681,7 @@ claim_check_path(struct claims *c, const char *path, const struct stat *is,
 
 	if (fd < 0) {
 		use.err = sysfs_unasked(errno);
-		return use.unknown == 0 || use.err == 0 ? 0 :
-		    claim_not_known(f, c->name, what, &use);
+		return use.err == 0 ? 0 : claim_judge(c, what, false, &use, f);
 	}
 	if (fstat(fd, &st) == 0 && same_file(&st, is))
 		failed = claim_check_ranges(c, fd, what, f) != 0 ||
@@ -691,12 +697,10 @@ check_file(struct claims *c, const char *path, const struct stat *st,
     struct range r, struct fault *f)
 {
 	struct usage use;
+	bool used = usage_of_file(st->st_dev, st->st_ino, c->over, &use);
 
-	if (usage_of_file(st->st_dev, st->st_ino, c->over, &use))
-		return claim_in_use(f, c->name, "its file", &use);
-	if (use.unknown != 0)
-		return claim_not_known(f, c->name, "its file", &use);
-	return claim_check_path(c, path, st, "its file", &r, f);
+	return claim_judge(c, "its file", used, &use, f) != 0 ? -1 :
+	    claim_check_path(c, path, st, "its file", &r, f);
 }
 
 /* On an overlay, also by the layer's name.  Not inlined: path is large. */
@@ -715,8 +719,8 @@ check_medium(struct claims *c, const char *name, struct stat *st,
 		return -1;
 	is = overlay_file(&at, false, &layer, path);
 	use.err = layer.err;
-	if (use.err != 0 && use.unknown != 0)
-		return claim_not_known(f, c->name, "its file", &use);
+	if (use.err != 0 && claim_judge(c, "its file", false, &use, f) != 0)
+		return -1;
 	if (!is)
 		return 0;
 	*st = layer.st;
@@ -960,13 +964,12 @@ static int
 claim_check_file(const struct claims *c, const struct stat *is,
     struct fault *f)
 {
-	const char *name = c->plan->dst->name;
 	struct usage use;
+	bool used = usage_of_file(is->st_dev, is->st_ino, c->over, &use);
 
-	if (usage_of_file(is->st_dev, is->st_ino, c->over, &use))
-		return claim_in_use(f, name, "the file", &use);
-	return sysfs_unasked(use.err) == 0 ? 0 :
-	    claim_not_known(f, name, "the file", &use);
+	if (sysfs_unasked(use.err) == 0)
+		use.unknown = 0;
+	return claim_judge(c, "the file", used, &use, f);
 }
 
 static int
@@ -1017,10 +1020,8 @@ check_locked(struct claims *c, struct fault *f)
 		i++;
 	if (i == c->n || (c->over & USE_HELD) != 0 || c->server_locks)
 		return 0;
-	if (usage_of_locked(is_held, c, &use))
-		return claim_in_use(f, c->name, "the disk", &use);
-	return use.unknown == 0 ? 0 : claim_not_known(f, c->name, "the disk",
-	    &use);
+	return claim_judge(c, "the disk", usage_of_locked(is_held, c, &use),
+	    &use, f);
 }
 
 /* Separate from claims_take because a struct disk needs much stack. */
