@@ -992,18 +992,27 @@ claim_file(struct claims *c, struct fault *f)
 	    claim_check_path(c, dst->name, &is, "the file", NULL, f);
 }
 
-/* Whether what is held, or the disk that is locked, is this node. */
-static bool
-is_held(dev_t node, void *arg)
+/* A descriptor of that node, which keeps the claim; -1: there is none. */
+static int
+claims_find(const struct claims *c, dev_t node)
 {
-	const struct claims *c = arg;
 	struct stat st;
 	size_t i;
 
 	for (i = 0; i < c->n; i++)
 		if (fstat(c->fd[i], &st) == 0 && st.st_rdev == node)
-			return true;
-	return c->lock >= 0 && c->locked == node;
+			return c->fd[i];
+	return -1;
+}
+
+/* Whether what is held, or the disk that is locked, is this node. */
+static bool
+is_held(dev_t node, void *arg)
+{
+	const struct claims *c = arg;
+
+	return claims_find(c, node) >= 0 ||
+	    (c->lock >= 0 && c->locked == node);
 }
 
 /*
@@ -1101,19 +1110,6 @@ claims_release(struct claims *c)
 	c->lock = -1;
 }
 
-/* A descriptor of that node, which keeps the claim; -1: there is none. */
-static int
-claims_keep(const struct claims *c, dev_t node)
-{
-	struct stat st;
-	size_t i;
-
-	for (i = 0; i < c->n; i++)
-		if (fstat(c->fd[i], &st) == 0 && st.st_rdev == node)
-			return fcntl(c->fd[i], F_DUPFD_CLOEXEC, 3);
-	return -1;
-}
-
 bool
 claims_reread(struct claims *c)
 {
@@ -1129,7 +1125,7 @@ claims_reread(struct claims *c)
 	    !endpoint_disk(c->plan->dst, &d) || d.node != d.whole)
 		return true;
 	claims_settle(c, true);
-	fd = claims_keep(c, d.whole);
+	fd = fcntl(claims_find(c, d.whole), F_DUPFD_CLOEXEC, 3);
 	claims_release(c);	/* a partition that is open would keep all */
 	read = fd >= 0 && ioctl(fd, BLKRRPART) == 0;
 	if (fd >= 0)
