@@ -278,7 +278,11 @@ in_copy()
 	mkfifo p && "$blocks" make src 64k 1 && "$blocks" make more 128k 3 || return
 	"$pardd" if=p of="${img-img}" bs=4k bpt=1 seek=16 count=32 >first 2>&1 &
 	copy=$!
-	exec 5>p && head -c 64k more >&5 && until_true 20 holds img 64k 0 64k 3 >/dev/null 2>&1
+	exec 5>p && head -c 64k more >&5 && until_true 20 "${1-half}" >/dev/null 2>&1
+}
+half()
+{
+	holds img 64k 0 64k 3
 }
 copied()
 {
@@ -327,11 +331,34 @@ above_server()
 	img="[ nbdkit -s file img ]" in_copy && refused 'img: another copy ' if=src of=img seek=383 &&
 	    exits 0 "$pardd" if=src of=img seek=384 force=held && copied
 }
+# One server, whatever it has open; each of its exports is another target.
+one_server()
+{
+	"$blocks" make img 1M 9 && "$blocks" make other 1M 9 && nbdkit -U "$PWD/sock" -P kit.pid file dir=. &&
+	    until_true 20 test -s kit.pid && undo kill "$(<kit.pid)" || return
+	local by='nbd+unix:///img?socket=sock'
+	img=$by in_copy && refused 'img.*: another copy .*force=held writes anyway\)$' if=src of="$by" seek=384 &&
+	    exits 0 "$pardd" if=src of="$by" seek=384 force=held &&
+	    exits 0 "$pardd" if=src of="${by/img/other}" seek=127 && copied && exits 0 "$pardd" if=src of="$by" seek=512
+}
+in_memory()
+{
+	nbdkit -U "$PWD/sock" -P kit.pid memory 1M && until_true 20 test -s kit.pid && undo kill "$(<kit.pid)" || return
+	local by='nbd+unix:///?socket=sock'
+	img=$by in_copy half_served && refused 'another copy ' if=src of="$by" seek=383 && tail -c 64k more >&5 && exec 5>&- &&
+	    wait "$copy" && exits 0 "$pardd" if="$by" of=img && holds img 64k 0 128k 3
+}
+half_served()
+{
+	"$pardd" if="$by" of=img && half
+}
 it "... and below a loop device" below_it
 it "refuses to copy to the file of a loop device that another copy is being made to" above_it
 if able can_nbd "no nbdkit"; then
 	it "... or of a server" above_server
 	it "refuses to have it written by a server" below_server
+	it "refuses to copy to an export that another copy is being made to" one_server
+	it "... of a server that has no file" in_memory
 fi
 # Appended data may land anywhere behind the present end of the file.
 two_appended()

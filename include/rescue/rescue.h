@@ -77,9 +77,6 @@ void rescue_free(struct rescue *);
  */
 void rescue_run(struct job *);
 
-/* The pattern of bad ranges, or NULL if there is none yet. */
-const struct pattern *rescue_pattern(const struct rescue *);
-
 /*
  * For the main thread, periodically: stop the run after maxtime=, which workers
  * that wait for a read cannot do.  Returns true if a read or flush has not

@@ -561,20 +561,15 @@ add_volume(struct entry *e, const struct listed *l, dev_t node,
 		entry_add(e, "%s", type);
 }
 
-/* Whether this use is by one of the levels, which has its own line. */
-static bool
-level_uses(const struct listed *l, const struct usage *use)
-{
-	return use->kind == USE_HELD && level_find(l, NULL, use->by) != NULL;
-}
-
+/* A use by one of the levels has its own line. */
 static void
 add_uses(struct entry *e, const struct listed *l, const char *name)
 {
 	const struct user *u;
 
 	for (u = l->users; u != NULL; u = u->next)
-		if (strcmp(u->name, name) == 0 && !level_uses(l, &u->use))
+		if (strcmp(u->name, name) == 0 && (u->use.kind != USE_HELD ||
+		    level_find(l, NULL, u->use.by) == NULL))
 			entry_add(e, "%s%s", word_of(u->use.kind, false),
 			    u->use.by);
 }

@@ -461,16 +461,9 @@ clone_make(struct remarks *found, const struct plan *p, struct lookup *src)
 		found->backup_astray = strcmp(t->type, "gpt") == 0;
 }
 
-/* Whether the target is a file or device, and does not discard data. */
-static bool
-target_keeps_rest(const struct endpoint *dst)
-{
-	return dst->is.absent || dst->id.known;
-}
-
 /*
- * A clone that cuts off partitions.  If it contains no whole partition, it is
- * not meant as a clone.
+ * A clone that cuts off partitions, unless the target discards data.  If it
+ * contains no whole partition, it is not meant as a clone.
  */
 static void
 beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
@@ -481,7 +474,8 @@ beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
 
 	if (!remark_clone(p) || p->length == (uint64_t)p->src->geo.size ||
 	    (!p->src->is.device && !p->dst->is.device) ||
-	    !target_keeps_rest(p->dst) || (t = table_of(src)) == NULL)
+	    (!p->dst->is.absent && !p->dst->id.known) ||
+	    (t = table_of(src)) == NULL)
 		return;
 	for (i = 0; i < t->n; i++) {
 		if (t->part[i].container)

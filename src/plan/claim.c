@@ -28,7 +28,9 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/param.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -122,16 +124,31 @@ claim_paths(struct claims *c, const struct disk *d, struct range r,
 	return failed;
 }
 
+/* Keep what other copies see until the end: a file, or a name; -1: errno. */
+static int
+claim_keep(struct claims *c, int fd, struct fault *f)
+{
+	if (fd < 0 || c->n == CLAIMS_MOST) {
+		if (fd >= 0)
+			close(fd);
+		return opts_refuse(f, FORCE_HELD, "%s: it cannot be held: %s",
+		    c->name, errno_words(fd < 0 ? errno : E2BIG));
+	}
+	c->node[c->n] = NO_NODE;
+	c->fd[c->n++] = fd;
+	return 0;
+}
+
 /*
  * Refuse a file below a loop device or a server if another copy is being made
  * to these bytes of it, and keep it open, locked for other copies to see.  Two
- * by way of servers are both let: of their files some may be mere logs.
+ * by way of servers are both let: of their files some may be mere logs; what
+ * they export is held by claim_export.
  */
 static int
 claim_copies(struct claims *c, int fd, struct range r, struct fault *f)
 {
 	const struct opts *o = c->plan->opts;
-	struct usage use = { .unknown = USE_HELD, .unread = "it" };
 
 	if ((c->over & USE_HELD) != 0 || (o->targets > 1 &&
 	    (o->force & FORCE_OVERLAP) != 0))
@@ -140,17 +157,7 @@ claim_copies(struct claims *c, int fd, struct range r, struct fault *f)
 		return opts_refuse(f, FORCE_HELD, "%s: another copy is being "
 		    "made to the same bytes of its file; end that first",
 		    c->name);
-	if (c->n == CLAIMS_MOST)
-		return opts_refuse(f, FORCE_HELD, "%s: more than %d partitions "
-		    "and files to claim", c->name, CLAIMS_MOST);
-	fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);	/* it has the lock, too */
-	if (fd < 0) {
-		use.err = errno;
-		return claim_judge(c, "its file", false, &use, f);
-	}
-	c->node[c->n] = NO_NODE;
-	c->fd[c->n++] = fd;
-	return 0;
+	return claim_keep(c, fcntl(fd, F_DUPFD_CLOEXEC, 3), f);
 }
 
 /*
@@ -473,6 +480,29 @@ check_locked(struct claims *c, struct fault *f)
 	    &use, f);
 }
 
+/*
+ * Hold an export against other copies by a name that only one socket of this
+ * machine can have: the server may have no file here to be locked.
+ */
+static int
+claim_export(struct claims *c, struct fault *f)
+{
+	const struct identity *id = &c->plan->dst->id;
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd;
+
+	if (id->export == NULL || (id->server == 0 && id->peer[0] == '\0'))
+		return 0;
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "pardd %s%d %s",
+	    id->peer, id->peer[0] == '\0' ? (int)id->server : 0, id->export);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&name, sizeof(name)) == 0)
+		return claim_keep(c, fd, f);
+	close(fd);
+	return (c->over & USE_HELD) != 0 ? 0 : opts_refuse(f, FORCE_HELD,
+	    "%s: another copy is being made to it; end that first", c->name);
+}
+
 /* Separate from claims_take because a struct disk needs much stack. */
 static int
 claim_device(struct claims *c, struct fault *f)
@@ -482,8 +512,9 @@ claim_device(struct claims *c, struct fault *f)
 	struct disk d;
 
 	if (p->dst->is.remote)		/* this kernel may have it too */
-		return endpoint_disk(p->dst, &d) &&
-		    claim_paths(c, &d, r, f) != 0 ? -1 : claim_served(c, f);
+		return (endpoint_disk(p->dst, &d) && claim_paths(c, &d, r,
+		    f) != 0) || claim_export(c, f) != 0 ? -1 :
+		    claim_served(c, f);
 	if (!p->dst->id.known)
 		return 0;		/* not a disk */
 	if (!endpoint_disk(p->dst, &d) || d.err != 0)

@@ -439,14 +439,6 @@ touches_records(const struct claims *c, const struct disk *d,
 	    !records_known(c, d, part, n, r);
 }
 
-/* Whether a partition's range covers the tables: a partition may begin at 0. */
-static bool
-part_touches_tables(const struct claims *c, const struct disk *d,
-    const struct disk_part *part, size_t n, struct range r)
-{
-	return r.from < d->logical || touches_records(c, d, part, n, r);
-}
-
 /* Whether the range covers anything that belongs to the disk as a whole. */
 static bool
 touches_tables(const struct claims *c, const struct disk *d,
@@ -454,11 +446,12 @@ touches_tables(const struct claims *c, const struct disk *d,
 {
 	uint64_t head = (uint64_t)GPT * d->logical;
 
-	if (d->partition != 0)
-		return part_touches_tables(c, d, part, n, r);
-	return n == 0 || r.from < head || r.to > d->length ||
-	    r.to + head - d->logical > d->length ||
-	    touches_records(c, d, part, n, r);
+	/* a partition may begin at 0 */
+	if (d->partition != 0 ? r.from < d->logical : n == 0 ||
+	    r.from < head || r.to > d->length ||
+	    r.to + head - d->logical > d->length)
+		return true;
+	return touches_records(c, d, part, n, r);
 }
 
 int

@@ -658,12 +658,6 @@ rescue_retry(struct job *job)
 	}
 }
 
-const struct pattern *
-rescue_pattern(const struct rescue *r)
-{
-	return r != NULL && r->patterned ? &r->pattern : NULL;
-}
-
 /* The source is gone: the last errors are perhaps not the medium's. */
 static void
 turn_back(struct job *job)

@@ -197,14 +197,14 @@ tell_dropped(struct conductor *c)
 static void
 tell_pattern(struct conductor *c)
 {
-	const struct pattern *p = rescue_pattern(c->job->rescue);
+	const struct rescue *r = c->job->rescue;
 
-	if (p == NULL || c->events->patterned || !print_room())
+	if (r == NULL || !r->patterned || c->events->patterned || !print_room())
 		return;
 	c->events->patterned = true;
-	events_pattern(c->events, p);
+	events_pattern(c->events, &r->pattern);
 	if (tell_wanted(c))
-		report_pattern(c->job->p, p);
+		report_pattern(c->job->p, &r->pattern);
 }
 
 /* Report that the copy waits for the source to cool, and when it continues. */

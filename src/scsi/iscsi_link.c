@@ -406,13 +406,6 @@ hung_up(const struct iscsi_link *link)
 	    MSG_DONTWAIT) == 0;
 }
 
-/* Whether writes have stalled because the target takes no more data. */
-static bool
-iscsi_writes_stalled(struct iscsi_link *link)
-{
-	return link->writes > 0 && iscsi_link_late(link, link->heard);
-}
-
 /*
  * Give up calls without an answer in time.  Not a write, of which libiscsi may
  * have sent a part: see overdue.
@@ -471,7 +464,8 @@ iscsi_link_serve(struct iscsi_link *link, short events)
 	if (iscsi_link_serve_ready(link, events) != 0 ||
 	    ((events & POLLIN) != 0 && hung_up(link))) {
 		iscsi_link_lose(link, "");
-	} else if (iscsi_writes_stalled(link)) {
+	} else if (link->writes > 0 && iscsi_link_late(link, link->heard)) {
+		/* the target takes no more data */
 		snprintf(why, sizeof(why), "no answer within %u seconds "
 		    "(timeout=)", link->timeout);
 		iscsi_link_lose(link, why);
