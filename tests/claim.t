@@ -360,6 +360,24 @@ if able can_nbd "no nbdkit"; then
 	it "refuses to copy to an export that another copy is being made to" one_server
 	it "... of a server that has no file" in_memory
 fi
+# Each look-up in turn fails for want of a descriptor: nothing is written without its locks.
+starved()
+{
+	"$blocks" make img 1M 9 && in_copy && loop img || return
+	local n to more
+	for to in img "$dev"; do
+		for ((n = 1, more = 1; more; n++)); do
+			: >faults
+			! FAULTS="op=open nth=$n fail=EMFILE" FAULT_LOG=faults LD_PRELOAD=$shim \
+			    "$pardd" if=src of="$to" seek=200 force=looped >/dev/null 2>err ||
+			    fail "copied to $to, when call $(<faults) failed" || return
+			more=$(grep -c . faults)
+		done
+		((n > 5)) && grep -q 'another copy' err || fail "$to: $n calls, $(<err)" || return
+	done
+	copied
+}
+it "refuses that though what looks for it fails" starved
 # Appended data may land anywhere behind the present end of the file.
 two_appended()
 {
