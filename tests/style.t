@@ -37,7 +37,8 @@ it "prints in report*.c, progress.c and main.c only" \
     report.c report_end.c report_next.c progress.c main.c
 it "exits from main.c only" without '(^|[^a-z_])(exit|_exit|abort|quick_exit) *\(' main.c
 it "cancels and kills no thread" without 'pthread_(cancel|kill|exit|detach) *\('
-it "waits for no hour of the day, which may be set back" without 'pthread_timedjoin_np|sem_timedwait|timedlock'
+it "waits for no hour of the day, which may be set back" \
+    without 'pthread_timedjoin_np|sem_timedwait|timedlock|CLOCK_REALTIME' gauge.c events.c report_file.c value.c
 it "has no unbounded string function" without '(^|[^a-z_])(strcat|sprintf|vsprintf|gets|atoi|atol|strtok) *\('
 
 # Two lines of 80, less what the names in it take.

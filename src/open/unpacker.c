@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "map/map.h"
@@ -486,10 +486,7 @@ unpacker_wait(struct unpacker *u, size_t part, unsigned again,
 		if (u->stop && s == NULL)
 			break;
 		pthread_cond_broadcast(&u->work);
-		clock_gettime(CLOCK_REALTIME, &t);
-		t.tv_nsec += LOOK * 1000000L;
-		t.tv_sec += t.tv_nsec / 1000000000L;
-		t.tv_nsec %= 1000000000L;
+		t = clock_spec(clock_ns() + (uint64_t)LOOK * 1000000);
 		pthread_cond_timedwait(&u->done, &u->lock, &t);
 	}
 	for (at = &u->wants; *at != &want; at = &(*at)->next)
@@ -587,7 +584,7 @@ unpacker_open(struct endpoint *carrier, const struct decoder *d,
 		return NULL;
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_cond_init(&u->work, NULL);
-	pthread_cond_init(&u->done, NULL);
+	clock_condition(&u->done);
 	u->carrier = carrier;
 	u->part = m->part;
 	u->parts = (size_t)m->parts;
