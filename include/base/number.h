@@ -4,6 +4,7 @@
 #ifndef PARDD_NUMBER_H
 #define PARDD_NUMBER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,16 @@ int number_parse(const char *text, int64_t *value);
  */
 const char *number_si(char *buf, size_t room, double bytes);
 const char *number_iec(char *buf, size_t room, double bytes);
+
+/* Make *high at least n. */
+static inline void
+raise_to(atomic_uint_fast64_t *high, uint64_t n)
+{
+	uint_fast64_t old = *high;
+
+	while (old < n && !atomic_compare_exchange_weak(high, &old, n))
+		continue;
+}
 
 /* n rounded up to a multiple of unit (> 0). */
 uint64_t round_up(uint64_t n, uint64_t unit);

@@ -51,6 +51,7 @@
 #include <unistd.h>
 
 #include "base/libc.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
@@ -254,14 +255,13 @@ static int
 file_close(struct endpoint *ep)
 {
 	struct file *file = ep->priv;
+	const int fds[] = { file->direct, file->flush, file->plain };
 	int err = 0;
+	size_t i;
 
-	if (file->direct >= 0 && close(file->direct) != 0)
-		err = errno;
-	if (file->flush >= 0 && close(file->flush) != 0)
-		err = errno;
-	if (file->plain >= 0 && close(file->plain) != 0)
-		err = errno;
+	for (i = 0; i < COUNT(fds); i++)
+		if (fds[i] >= 0 && close(fds[i]) != 0)
+			err = errno;
 	if (file->below.fd >= 0)
 		close(file->below.fd);
 	below_forget(&file->place);
@@ -402,17 +402,6 @@ file_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	return file->plain < 0 ? 0 : lock_range(ep, file, f);
 }
 
-/* Note that a target file does not end before this. */
-static void
-file_note_end(struct file *file, uint64_t end)
-{
-	uint64_t high = file->high;
-
-	while (high < end &&
-	    !atomic_compare_exchange_weak(&file->high, &high, end))
-		continue;
-}
-
 /*
  * Truncate the file, if length >= 0, and note how much it has.  It may have
  * grown since it was examined, as while the user was asked.
@@ -432,7 +421,7 @@ file_truncate(const struct endpoint *ep, struct file *file, int64_t length,
 		file->length = MIN(file->length, (uint64_t)length);
 		file->high = 0;		/* it need not be longer any more */
 	}
-	file_note_end(file, file->length);
+	raise_to(&file->high, file->length);
 	if (!file->borrowed && file->from > 0 && file->length > 0)
 		file->before = holes_in(file->plain, 0,
 		    MIN(file->from, file->length));
@@ -456,7 +445,7 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 		return 0;
 	/* as long as when it was compared with a map or manifest */
 	if (ep->spec.keeps && ep->geo.size > 0)
-		file_note_end(file, MIN((uint64_t)ep->geo.size, file->to));
+		raise_to(&file->high, MIN((uint64_t)ep->geo.size, file->to));
 	return file_truncate(ep, file, length, f);
 }
 
@@ -670,7 +659,7 @@ file_note_transfer(struct file *file, const struct io *io)
 	if (below_shifted(&file->place))
 		file->shifted = true;
 	if (io->op == OP_WRITE && !file->device && io->done > 0)
-		file_note_end(file, io->off + io->done);
+		raise_to(&file->high, io->off + io->done);
 }
 
 /*

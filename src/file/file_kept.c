@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
-#include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/param.h>
 #include <sys/stat.h>

@@ -13,7 +13,6 @@
 
 #include <bsd/string.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -100,9 +99,7 @@ decoded_status(const struct decoded *d)
 static bool
 decoded_halted(struct decoded *d)
 {
-	struct pollfd p = { .fd = d->lane.halt, .events = POLLIN };
-
-	if (poll(&p, 1, 0) <= 0)
+	if (!lane_halted(&d->lane, 0))
 		return false;
 	d->state = FAILED;
 	d->failed.err = ECANCELED;

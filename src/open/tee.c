@@ -369,16 +369,6 @@ span_gather(struct span *s, struct io *io)
 	snprintf(io->why, sizeof(io->why), "none is left");
 }
 
-/* Make *high at least n. */
-static void
-raise_to(atomic_uint_fast64_t *high, uint64_t n)
-{
-	uint_fast64_t old = *high;
-
-	while (old < n && !atomic_compare_exchange_weak(high, &old, n))
-		continue;
-}
-
 static void
 tee_transfer(struct lane *lane, struct io *io)
 {

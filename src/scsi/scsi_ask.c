@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <scsi/sg_lib.h>
-#include <string.h>
 #include <sys/param.h>
 
 #define HAVE_BYTESWAP_H 1	/* else the header shifts an int by 24 */

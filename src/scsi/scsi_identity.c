@@ -6,7 +6,6 @@
 #include "sg.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define HAVE_BYTESWAP_H 1	/* else the header shifts an int by 24 */
 #include <scsi/sg_unaligned.h>
