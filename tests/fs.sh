@@ -19,6 +19,17 @@ make_fs()
 	exfat)	mkfs.exfat "$@" img ;;
 	esac >made 2>&1 || { cat made; return 1; }
 }
+# make_spoilt: an ext4 that finds out, when it writes back what it has promised room
+# for, that it can trust no bitmap: it drops that, and the next flush succeeds.  Only
+# who began to write back is told.
+make_spoilt()
+{
+	local at
+	make_fs 256M ext4 -b 4096 -I 512 -O metadata_csum,inline_data || return
+	for at in $(dumpe2fs img 2>/dev/null | sed -n 's/.*Block bitmap at \([0-9]*\).*/\1/p'); do
+		printf '\377' | dd of=img bs=1 seek=$((at * 4096 + 4000)) conv=notrunc status=none || return
+	done
+}
 # mount_fs KIND [FILE [OPTIONS]]: on mnt
 mount_fs()
 {

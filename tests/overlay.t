@@ -3,6 +3,7 @@
 # Needs root.
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fs.sh"
 only plain asan
 
 # over OPTIONS: an overlay of them at m
@@ -154,6 +155,17 @@ fleeting()
 	refused 'mounted volatile' if=src of=m/b map=map && exits 0 "$pardd" if=m/b of=other && complete
 }
 it "is not complete where an overlay flushes nothing, unless sync=0" fleeting
+
+spoilt()
+{
+	layers && make_spoilt && mkdir fs && mount -o loop,errors=continue img fs && undo umount "$PWD/fs" &&
+	    mkdir fs/up fs/work && over "lowerdir=$PWD/low,upperdir=$PWD/fs/up,workdir=$PWD/fs/work" &&
+	    "$blocks" make src 1000000 && run "$pardd" if=src of=m/dst || return
+	! cmp -s src m/dst || fail "nothing was lost: the case proves nothing"
+	[[ $status != 0 ]] && says 'NOT complete: m/dst'
+}
+given 'command -v mke2fs && command -v dumpe2fs' "no mke2fs" \
+    it "is not complete where the file system below an overlay loses what was written" spoilt
 
 holding()
 {

@@ -7,6 +7,7 @@
 #ifndef PARDD_BACKEND_H
 #define PARDD_BACKEND_H
 
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -268,9 +269,12 @@ void node_settle_paths(const struct disk *);
  */
 bool node_lost(int fd);
 
-/*
- * Ends that are files on an overlay, and so files of a layer as well.
- */
+/* Whether an end is a file on an overlay, and so one of a layer as well. */
+static inline bool
+endpoint_overlaid(const struct endpoint *ep)
+{
+	return (unsigned long)ep->fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
 
 /*
  * Open the layer's file of a target that has just been opened, for its locks,

@@ -11,18 +11,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <unistd.h>
 
 #include "base/path.h"
 #include "disk/overlay.h"
 #include "disk/sysfs.h"
-
-static bool
-layer_overlaid(const struct endpoint *ep)
-{
-	return (unsigned long)ep->fs.f_type == OVERLAYFS_SUPER_MAGIC;
-}
 
 /* Look up the file of an end, or the directory of one yet to be created. */
 static bool
@@ -67,7 +60,7 @@ open_below(struct endpoint *ep, bool look, struct fault *f)
 int
 layer_open(struct endpoint *ep, bool look, struct fault *f)
 {
-	return ep->spec.role == TARGET && layer_overlaid(ep) ?
+	return ep->spec.role == TARGET && endpoint_overlaid(ep) ?
 	    open_below(ep, look, f) : 0;
 }
 
@@ -87,7 +80,7 @@ endpoint_layer(const struct endpoint *ep, struct stat *st)
 	bool is;
 
 	errno = 0;
-	if (ep->spec.role == TARGET || !layer_overlaid(ep))
+	if (ep->spec.role == TARGET || !endpoint_overlaid(ep))
 		return ep->layer >= 0 && fstat(ep->layer, st) == 0;
 	is = layer_look_up(ep, &o, NULL);
 	if (is)

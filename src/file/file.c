@@ -153,8 +153,7 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 static bool
 shares_cache(const struct endpoint *ep, int64_t pages)
 {
-	return pages > 0 ||
-	    (unsigned long)ep->fs.f_type == OVERLAYFS_SUPER_MAGIC;
+	return pages > 0 || endpoint_overlaid(ep);
 }
 
 /*
@@ -688,19 +687,21 @@ file_finish(struct lane *lane, struct io *io, int result)
 
 /* Wait until a range is written back, and drop it from the page cache. */
 static int
-stretch_settle(const struct file *file, struct stretch *s)
+stretch_settle(const struct endpoint *ep, struct stretch *s)
 {
-	off_t off = (off_t)s->off, len = (off_t)(s->end - s->off);
-	int err = 0;
+	const struct file *file = ep->priv;
+	int err;
 
 	if (s->bytes == 0)
 		return 0;
 	s->bytes = 0;
-	if (sync_file_range(file->plain, off, len, SYNC_FILE_RANGE_WAIT_BEFORE |
-	    SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0)
-		err = errno;
-	posix_fadvise(file->plain, off, len, POSIX_FADV_DONTNEED);
-	return err == ESPIPE || err == EINVAL || err == ENOSYS ? 0 : err;
+	err = write_back(file->plain, s->off, s->end,
+	    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+	    SYNC_FILE_RANGE_WAIT_AFTER);
+	if (!endpoint_overlaid(ep))	/* that would only begin it there */
+		posix_fadvise(file->plain, (off_t)s->off, (off_t)(s->end -
+		    s->off), POSIX_FADV_DONTNEED);
+	return err;
 }
 
 static void
@@ -721,6 +722,7 @@ file_drop_behind(struct lane *lane, struct io *io)
 {
 	struct file *file = lane->ep->priv;
 	struct trail *t = lane->priv;
+	int err;
 
 	if (io->op == OP_READ) {
 		if (!file->cached)
@@ -731,9 +733,10 @@ file_drop_behind(struct lane *lane, struct io *io)
 	stretch_add(&t->written, io);
 	if (t->written.bytes < WINDOW)
 		return;
-	sync_file_range(file->plain, (off_t)t->written.off,
-	    (off_t)(t->written.end - t->written.off), SYNC_FILE_RANGE_WRITE);
-	io->err = stretch_settle(file, &t->started);
+	io->err = write_back(file->plain, t->written.off, t->written.end,
+	    SYNC_FILE_RANGE_WRITE);
+	err = stretch_settle(lane->ep, &t->started);
+	io->err = err != 0 ? err : io->err;
 	io->spent = true;
 	t->started = t->written;
 	t->written.bytes = 0;
@@ -815,8 +818,8 @@ static int
 file_detach(struct lane *lane)
 {
 	struct trail *t = lane->priv;
-	int err = stretch_settle(lane->ep->priv, &t->started);
-	int last = stretch_settle(lane->ep->priv, &t->written);
+	int err = stretch_settle(lane->ep, &t->started);
+	int last = stretch_settle(lane->ep, &t->written);
 
 	err = err != 0 ? err : last;
 	free(lane->priv);

@@ -103,6 +103,14 @@ int64_t cached_pages(int fd, uint64_t off, uint64_t len);
 bool cached_only(unsigned long type);
 
 /*
+ * Write back a range of a file, as sync_file_range(2) does with these flags.
+ * Whoever begins that may be the only one to be told that data is lost: ext4
+ * drops what it finds no blocks for, and the next flush succeeds.  Returns 0,
+ * also where it cannot be asked for, or an errno value.
+ */
+int write_back(int fd, uint64_t from, uint64_t to, unsigned flags);
+
+/*
  * Holes in a file.
  */
 

@@ -46,6 +46,15 @@ cached_pages(int fd, uint64_t off, uint64_t len)
 	    (int64_t)pages[0] : -1;
 }
 
+int
+write_back(int fd, uint64_t from, uint64_t to, unsigned flags)
+{
+	if (sync_file_range(fd, (off_t)from, (off_t)(to - from), flags) == 0 ||
+	    errno == ESPIPE || errno == EINVAL || errno == ENOSYS)
+		return 0;
+	return errno;
+}
+
 bool
 cached_only(unsigned long type)
 {

@@ -362,22 +362,24 @@ stream_behind(const struct endpoint *ep)
 /*
  * Begin to write back what was appended, and drop what came before, which has
  * been written by now.  Nothing is waited for, so no error is taken from the
- * flush.
+ * flush.  Returns 0 or an errno value.
  */
-static void
+static int
 stream_drop_behind(struct stream *s)
 {
+	int err;
+
 	if (s->begun == 0)
 		s->begun = s->gone = s->end;
 	if (s->end < s->begun + WINDOW)
-		return;
-	(void)sync_file_range(s->fd, (off_t)s->begun, (off_t)(s->end -
-	    s->begun), SYNC_FILE_RANGE_WRITE);
+		return 0;
+	err = write_back(s->fd, s->begun, s->end, SYNC_FILE_RANGE_WRITE);
 	if (s->gone < s->begun)
 		(void)posix_fadvise(s->fd, (off_t)s->gone, (off_t)(s->begun -
 		    s->gone), POSIX_FADV_DONTNEED);
 	s->gone = s->begun;
 	s->begun = s->end;
+	return err;
 }
 
 static void
@@ -408,7 +410,7 @@ stream_write(const struct lane *lane, struct io *io)
 	if (io->err == 0 && stream_appended(lane->ep))
 		check_end(lane, io);
 	if (io->err == 0 && stream_behind(lane->ep))
-		stream_drop_behind(s);
+		io->err = stream_drop_behind(s);
 }
 
 static void
