@@ -2,6 +2,7 @@
 # Full targets, leases, closed descriptors, and where nothing is created.
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fs.sh"
 
 full()
 {
@@ -517,6 +518,16 @@ unlucky()
 	    --inh-caps=-all "$pardd" if=src of=dst && complete && same src dst || return
 	[[ $(stat -c %a dst) = $(printf %o $((8#666 & ~8#$1))) ]] || fail "$(stat -c %a dst)"
 }
+# a descriptor that cannot be opened again, and where lseek, to count holes, would move
+# what messages are written by
+spoilt()
+{
+	make_spoilt && mount_fs ext4 && "$blocks" make src 1000000 && umask 0777 || return
+	setpriv --bounding-set -dac_override,-dac_read_search --inh-caps=-all "$pardd" if=src bs=1000000 bpt=1 >mnt/dst 2>err
+	status=$?
+	! cmp -s src mnt/dst || fail "nothing was lost: the case proves nothing"
+	[[ $status != 0 ]] && says 'NOT complete: standard output'
+}
 # accessed INPUT: only the owner of a file may leave its access time alone
 accessed()
 {
@@ -530,6 +541,8 @@ if able 'command -v setpriv && setpriv --bounding-set -dac_override true' "no se
 	it "... of standard input" accessed '<src'
 	it "makes a target that its owner may not write, by the umask" unlucky 0222
 	it "... or nobody may do anything with" unlucky 0777
+	given 'command -v mke2fs && command -v dumpe2fs && losetup -f' "no mke2fs, or no loop devices" \
+	    it "is not complete where the file system loses what was written to such a file" spoilt
 	for file in json=shut/x log=shut/x json=shut.file log=shut.file map=shut/x control=shut/x \
 	    profile=shut/x.csv manifest=shut/x; do
 		it "also says with -d that $file may not be written" foreseen 63 of=dst "$file"

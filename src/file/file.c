@@ -542,12 +542,15 @@ file_call(const struct io *io, int fd, int flags)
 	return n < 0 ? -errno : n;
 }
 
-/* Whether the lane must write back and drop the pages itself. */
+/*
+ * Whether the lane must write back and drop the pages itself; also where holes
+ * are not counted, because it is told what is lost (write_back).
+ */
 static bool
 file_drops_pages(const struct file *file, const struct io *io)
 {
-	return file->behind && (file->no_dontcache ||
-	    (io->op == OP_WRITE && io->off < file->length));
+	return file->behind && (file->no_dontcache || (io->op == OP_WRITE &&
+	    (file->borrowed || io->off < file->length)));
 }
 
 static ssize_t
