@@ -19,15 +19,19 @@ make_fs()
 	exfat)	mkfs.exfat "$@" img ;;
 	esac >made 2>&1 || { cat made; return 1; }
 }
-# make_spoilt: an ext4 that finds out, when it writes back what it has promised room
-# for, that it can trust no bitmap: it drops that, and the next flush succeeds.  Only
-# who began to write back is told.
+# make_spoilt [GOOD]: an ext4 that finds out, when it writes back what it has promised
+# room for, that it can trust no bitmap, or only that line of them: it drops that, and
+# the next flush succeeds.  Only who began to write back is told, or nobody.
 make_spoilt()
 {
-	local at
-	make_fs 256M ext4 -b 4096 -I 512 -O metadata_csum,inline_data || return
-	for at in $(dumpe2fs img 2>/dev/null | sed -n 's/.*Block bitmap at \([0-9]*\).*/\1/p'); do
-		printf '\377' | dd of=img bs=1 seek=$((at * 4096 + 4000)) conv=notrunc status=none || return
+	local at n
+	make_fs 64M ext4 -g 1024 -b 4096 -I 512 -N 256 -O metadata_csum,inline_data && mount_fs ext4 || return
+	for n in 32 16 8 4 2 1; do		# a bitmap that was never used is not read
+		fallocate -l ${n}M mnt/$n
+	done 2>/dev/null
+	rm mnt/[0-9]* && umount mnt || return
+	for at in $(dumpe2fs img 2>/dev/null | sed -n 's/.*Block bitmap at \([0-9]*\).*/\1/p' | sed "${1:-999}d"); do
+		printf '\252' | dd of=img bs=1 seek=$((at * 4096 + 100)) conv=notrunc status=none || return
 	done
 }
 # mount_fs KIND [FILE [OPTIONS]]: on mnt

@@ -156,16 +156,19 @@ fleeting()
 }
 it "is not complete where an overlay flushes nothing, unless sync=0" fleeting
 
+# spoilt BYTES [GOOD]
 spoilt()
 {
-	layers && make_spoilt && mkdir fs && mount -o loop,errors=continue img fs && undo umount "$PWD/fs" &&
+	layers && make_spoilt "${@:2}" && mkdir fs && mount -o loop,errors=continue img fs && undo umount "$PWD/fs" &&
 	    mkdir fs/up fs/work && over "lowerdir=$PWD/low,upperdir=$PWD/fs/up,workdir=$PWD/fs/work" &&
-	    "$blocks" make src 1000000 && run "$pardd" if=src of=m/dst || return
+	    "$blocks" make src "$1" && run "$pardd" if=src of=m/dst || return
 	! cmp -s src m/dst || fail "nothing was lost: the case proves nothing"
 	[[ $status != 0 ]] && says 'NOT complete: m/dst'
 }
 given 'command -v mke2fs && command -v dumpe2fs' "no mke2fs" \
-    it "is not complete where the file system below an overlay loses what was written" spoilt
+    it "is not complete where the file system below an overlay loses what was written" spoilt 1000000
+given 'command -v mke2fs && command -v dumpe2fs' "no mke2fs" \
+    it "... and tells nobody" spoilt 6000000 2
 
 holding()
 {

@@ -542,10 +542,7 @@ file_call(const struct io *io, int fd, int flags)
 	return n < 0 ? -errno : n;
 }
 
-/*
- * Whether the lane must write back and drop the pages itself; also where holes
- * are not counted, because it is told what is lost (write_back).
- */
+/* Whether the lane must drop the pages itself, and see what is written back. */
 static bool
 file_drops_pages(const struct file *file, const struct io *io)
 {

@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
@@ -70,11 +71,12 @@ cached_only(unsigned long type)
 
 /*
  * Whether holes can be counted. tmpfs would have to visit every page, but knows
- * the exact number of blocks.
+ * the exact number of blocks.  ZFS makes holes of zeros, and shows no extents.
  */
 static bool
 holes_countable(int fd, uint64_t most)
 {
+	struct fiemap extents = { .fm_length = 1 };
 	struct statfs fs;
 	struct stat st;
 
@@ -85,6 +87,8 @@ holes_countable(int fd, uint64_t most)
 	case XFS_SUPER_MAGIC:
 	case BTRFS_SUPER_MAGIC:
 		return true;
+	case OVERLAYFS_SUPER_MAGIC:
+		return ioctl(fd, FS_IOC_FIEMAP, &extents) == 0;
 	case TMPFS_MAGIC:
 		return fstat(fd, &st) == 0 && (uint64_t)st.st_blocks * 512 +
 		    most < (uint64_t)st.st_size;
