@@ -518,12 +518,12 @@ unlucky()
 	    --inh-caps=-all "$pardd" if=src of=dst && complete && same src dst || return
 	[[ $(stat -c %a dst) = $(printf %o $((8#666 & ~8#$1))) ]] || fail "$(stat -c %a dst)"
 }
-# a descriptor that cannot be opened again, and where lseek, to count holes, would move
-# what messages are written by
+# spoilt HOW MASK BYTES [GOOD]: a descriptor that cannot be opened again to write
 spoilt()
 {
-	make_spoilt && mount_fs ext4 && "$blocks" make src 1000000 && umask 0777 || return
-	setpriv --bounding-set -dac_override,-dac_read_search --inh-caps=-all "$pardd" if=src bs=1000000 bpt=1 >mnt/dst 2>err
+	make_spoilt "${@:4}" && mount_fs ext4 && "$blocks" make src "$3" && umask "$2" || return
+	eval "setpriv --bounding-set -dac_override,-dac_read_search --inh-caps=-all \
+	    '$pardd' if=src bs=$3 bpt=1 $1mnt/dst 2>err"
 	status=$?
 	! cmp -s src mnt/dst || fail "nothing was lost: the case proves nothing"
 	[[ $status != 0 ]] && says 'NOT complete: standard output'
@@ -542,7 +542,11 @@ if able 'command -v setpriv && setpriv --bounding-set -dac_override true' "no se
 	it "makes a target that its owner may not write, by the umask" unlucky 0222
 	it "... or nobody may do anything with" unlucky 0777
 	given 'command -v mke2fs && command -v dumpe2fs && losetup -f' "no mke2fs, or no loop devices" \
-	    it "is not complete where the file system loses what was written to such a file" spoilt
+	    it "is not complete where the file system loses what was written to such a file" spoilt '>' 0777 1000000
+	given 'command -v mke2fs && command -v dumpe2fs && losetup -f' "no mke2fs, or no loop devices" \
+	    it "... and tells nobody" spoilt '>' 0377 6000000 2
+	given 'command -v mke2fs && command -v dumpe2fs && losetup -f' "no mke2fs, or no loop devices" \
+	    it "... that is appended to" spoilt '>>' 0077 6000000 2
 	for file in json=shut/x log=shut/x json=shut.file log=shut.file map=shut/x control=shut/x \
 	    profile=shut/x.csv manifest=shut/x; do
 		it "also says with -d that $file may not be written" foreseen 63 of=dst "$file"

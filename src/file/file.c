@@ -219,6 +219,7 @@ open_plain(const struct endpoint *ep, struct file *file, int flags)
 	    (flags & (O_EXCL | O_NOATIME)) == 0;
 	if (file->borrowed)
 		fd = fcntl(ep->fd, F_DUPFD_CLOEXEC, 3);
+	file->counts = file->borrowed ? reopen(ep->fd, "", O_RDONLY) : fd;
 	return fd;
 }
 
@@ -254,7 +255,8 @@ static int
 file_close(struct endpoint *ep)
 {
 	struct file *file = ep->priv;
-	const int fds[] = { file->direct, file->flush, file->plain };
+	const int fds[] = { file->direct, file->flush, file->plain,
+		file->borrowed ? file->counts : -1 };
 	int err = 0;
 	size_t i;
 
@@ -342,7 +344,8 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	if (file == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	*file = (struct file){ .plain = -1, .direct = -1, .flush = -1,
-		.below.fd = -1, .cut = NOWHERE, .device = ep->is.device };
+		.counts = -1, .below.fd = -1, .cut = NOWHERE,
+		.device = ep->is.device };
 	file->waits = (ep->spec.flags & (FLAG_SYNC | FLAG_DSYNC)) != 0;
 	file->behind = (ep->spec.flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
 	file->prefer_direct = (ep->spec.flags & FLAG_DIRECT) != 0 ||
@@ -421,8 +424,8 @@ file_truncate(const struct endpoint *ep, struct file *file, int64_t length,
 		file->high = 0;		/* it need not be longer any more */
 	}
 	raise_to(&file->high, file->length);
-	if (!file->borrowed && file->from > 0 && file->length > 0)
-		file->before = holes_in(file->plain, 0,
+	if (file->from > 0 && file->length > 0)
+		file->before = holes_in(file->counts, 0,
 		    MIN(file->from, file->length));
 	return 0;
 }
@@ -821,9 +824,8 @@ file_detach(struct lane *lane)
 	int err = stretch_settle(lane->ep, &t->started);
 	int last = stretch_settle(lane->ep, &t->written);
 
-	err = err != 0 ? err : last;
 	free(lane->priv);
-	return err;
+	return err != 0 ? err : last;
 }
 
 /* No data was found from "at" on: how far that is a hole, or all is data. */
@@ -925,33 +927,25 @@ endpoint_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
  * Blocks that are allocated and were never written do not count as holes while
  * they are cached, so they are dropped from the cache first.
  */
-static uint64_t
-holes_now(int fd, uint64_t from, uint64_t to)
+uint64_t
+endpoint_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
 {
+	const struct file *file = ep->priv;
 	struct stat st;
+	int fd;
 
-	if (fstat(fd, &st) != 0)
+	if (ep->be != &file_backend || ep->is.absent)
 		return 0;
-	to = MIN(to, (uint64_t)st.st_size);
+	fd = file->device ? file->below.fd : file->counts;
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return 0;
+	from += file->below.start;
+	to = MIN(file->below.start + to, (uint64_t)st.st_size);
 	if (from >= to)
 		return 0;
 	posix_fadvise(fd, (off_t)from, (off_t)(to - from),
 	    POSIX_FADV_DONTNEED);
 	return holes_in(fd, from, to);
-}
-
-uint64_t
-endpoint_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
-{
-	const struct file *file = ep->priv;
-	uint64_t start;
-	int fd;
-
-	if (ep->be != &file_backend || ep->is.absent || file->borrowed)
-		return 0;
-	start = file->below.start;
-	fd = file->device ? file->below.fd : file->plain;
-	return fd < 0 ? 0 : holes_now(fd, start + from, start + to);
 }
 
 /*

@@ -20,6 +20,7 @@ struct file {
 	int		 direct;	/* with O_DIRECT, or -1 */
 	int		 flush;		/* opened with map=, or -1: see
 					 * file.c */
+	int		 counts;	/* finds holes, which moves it; or -1 */
 	uint32_t	 align;		/* of direct offsets and lengths */
 	uint32_t	 read_align;	/* for reads; may be smaller */
 	bool		 device;

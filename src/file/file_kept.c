@@ -287,7 +287,7 @@ file_shifted(const struct file *file, uint64_t size)
 	uint64_t end = MIN(file->from, file->length);
 
 	return size > file->high && end > 0 &&
-	    holes_more(file->plain, 0, end, file->before);
+	    holes_more(file->counts, 0, end, file->before);
 }
 
 int
@@ -306,8 +306,8 @@ file_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
 	if (file_cut_off(file, &at))
 		return endpoint_cut_off(ep, at, f);
-	if (!file->borrowed && (holes_more(file->plain, from, to, most) ||
-	    file_shifted(file, (uint64_t)st.st_size)))
+	if (holes_more(file->counts, from, to, most) ||
+	    file_shifted(file, (uint64_t)st.st_size))
 		return endpoint_holed(ep, f);
 	return endpoint_named(ep, &st, f);
 }

@@ -25,6 +25,7 @@ enum { WINDOW = 4 << 20 };	/* bytes */
 
 struct stream {
 	int		fd;
+	int		counts;	/* finds holes, which moves it; or -1 */
 	uint64_t	pos;	/* of the next byte; for the worker that has the
 				 * turn */
 	uint64_t	end;	/* end of the file after the last append */
@@ -64,6 +65,9 @@ open_fd(struct endpoint *ep, struct stream *s, struct fault *f)
 		return fault_errno(f, errno, "%s", ep->name);
 	s->pipe = ep->spec.role == SOURCE && S_ISFIFO(st.st_mode);
 	ep->is.durable = ep->spec.role == TARGET && S_ISREG(st.st_mode);
+	if (ep->is.durable)
+		s->counts = ep->is.inherited ? reopen(s->fd, "", O_RDONLY) :
+		    fcntl(s->fd, F_DUPFD_CLOEXEC, 3);
 	ep->is.seekable = (ep->spec.flags & FLAG_APPEND) == 0 &&
 	    lseek(s->fd, 0, SEEK_CUR) >= 0;
 	s->pos = ep->lim.base;
@@ -93,6 +97,8 @@ stream_close(struct endpoint *ep)
 	struct stream *s = ep->priv;
 	int err = s->fd >= 0 && close(s->fd) != 0 ? errno : 0;
 
+	if (s->counts >= 0)
+		close(s->counts);
 	free(s);
 	return err;
 }
@@ -105,7 +111,7 @@ stream_open(struct endpoint *ep, bool look, struct fault *f)
 
 	if (s == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
-	s->fd = -1;
+	s->fd = s->counts = -1;
 	ep->priv = s;
 	ep->is.streamed = true;
 	if (look && !ep->is.inherited)
@@ -453,8 +459,7 @@ stream_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 		return fault_errno(f, errno, "%s, at the end", ep->name);
 	if ((uint64_t)st.st_size < s->end)
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
-	if (s->end == to && !ep->is.inherited &&
-	    holes_more(s->fd, from, to, most))
+	if (s->end == to && holes_more(s->counts, from, to, most))
 		return endpoint_holed(ep, f);
 	return endpoint_named(ep, &st, f);
 }
