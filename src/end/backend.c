@@ -51,7 +51,7 @@ int
 endpoint_holed(const struct endpoint *ep, struct fault *f)
 {
 	return fault_set(f, STATUS_FILE, "%s was truncated during the copy, or "
-	    "holes were made in it or inserted", ep->name);
+	    "holes were made in it, or its file system lost data", ep->name);
 }
 
 /*
