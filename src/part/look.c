@@ -26,7 +26,7 @@ look_open_target(struct look *l)
 	struct endpoint *dst = l->p->dst;
 	struct fault f;
 
-	if (dst->is.absent || !endpoint_readable_back(dst) ||
+	if (!endpoint_readable_back(dst) ||
 	    endpoint_readback(&l->reader, dst, READ_BACK_MOST, &f) != 0)
 		return false;
 	if (lane_attach(&l->there, &l->reader, l->p->dst_off, -1) == 0)
