@@ -30,6 +30,8 @@ struct damage_area {		/* a partition, or the whole source */
 	uint64_t later;		/* bytes of these that may yet be */
 	struct loss loss;
 	struct fs_names files;	/* that are hit */
+	bool	 closed;	/* some of it is encrypted, and not looked
+				 * into */
 	char	*command;	/* shell command to find the files; or NULL */
 	uint64_t more;		/* ranges that do not fit into the command */
 };

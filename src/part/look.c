@@ -1,5 +1,7 @@
 /*
- * Reading the contents of the source, or from the target what that has already.
+ * Reading the contents of the source, or from the target what that has already:
+ * after a rescue nothing else, but that what is encrypted is read by its open
+ * mapping, as far as what lies below it was read before.
  *
  * Reads bypass the page cache, which does not see the writes of a mounted file
  * system.
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "disk/disk.h"
 
@@ -36,18 +39,21 @@ look_open_target(struct look *l)
 }
 
 int
-look_open(struct look *l, const struct plan *p, unsigned how, struct map *known)
+look_open(struct look *l, const struct plan *p, unsigned how,
+    struct map *known, bool rescued)
 {
 	int err;
 
 	*l = (struct look){ .p = p, .how = how, .known = known,
-		.buf = page_alloc(ROOM) };
-	err = l->buf == NULL ? ENOMEM :
+		.rescued = rescued, .buf = page_alloc(ROOM) };
+	err = l->buf == NULL ? ENOMEM : rescued ? 0 :
 	    lane_attach(&l->lane, p->src, p->src_off, -1);
+	if (err == 0 && known != NULL)
+		l->target = look_open_target(l);
+	if (rescued && !l->target)
+		err = EIO;
 	if (err != 0)
 		free(l->buf);
-	else if (known != NULL)
-		l->target = look_open_target(l);
 	return err;
 }
 
@@ -64,7 +70,8 @@ look_close_plain(struct look *l)
 void
 look_close(struct look *l)
 {
-	lane_detach(&l->lane);
+	if (!l->rescued)
+		lane_detach(&l->lane);
 	if (l->target) {
 		lane_detach(&l->there);
 		endpoint_close(&l->reader);
@@ -86,6 +93,13 @@ look_alike(const struct look *l, uint64_t off, uint64_t *len)
 	return s.status;
 }
 
+/* Whether what is known so is not read. */
+static bool
+look_refuses(const struct look *l, enum seg_status status)
+{
+	return loss_is(status) || (l->rescued && status != FINISHED);
+}
+
 bool
 look_lost(const struct look *l, uint64_t off, uint64_t len)
 {
@@ -93,7 +107,7 @@ look_lost(const struct look *l, uint64_t off, uint64_t len)
 
 	for (; off < end; off += n) {
 		n = end - off;
-		if (loss_is(look_alike(l, off, &n)))
+		if (look_refuses(l, look_alike(l, off, &n)))
 			return true;
 	}
 	return false;
@@ -107,6 +121,8 @@ look_by(struct look *l, struct lane *lane, uint64_t unit, uint64_t at,
 	struct io io = { .op = OP_READ, .buf = l->buf, .careful = true };
 	size_t before = (size_t)(lane_place(lane, at) % unit);
 
+	if (l->until > 0 && clock_seconds() > l->until)
+		return ETIMEDOUT;
 	io.off = at - before;
 	io.len = (size_t)MIN(round_up(before + part, unit), ROOM);
 	lane_transfer(lane, &io);
@@ -134,7 +150,7 @@ look_read(void *arg, uint64_t off, void *buf, size_t len)
 		at = l->base + off - l->p->src_off;
 		part = len;
 		status = look_alike(l, at, &part);
-		if (loss_is(status))
+		if (look_refuses(l, status))
 			return EIO;
 		there = l->target && status == FINISHED;
 		err = look_by(l, there ? &l->there : &l->lane, there ?
@@ -173,13 +189,17 @@ int
 look_read_plain(struct look *l, dev_t mapper, uint64_t off, uint64_t place,
     void *buf, size_t len)
 {
-	int err = look_lost(l, place - l->p->src_off, len) ? EIO :
-	    look_open_plain(l, mapper);
+	int err = l->dead ? EIO : look_open_plain(l, mapper);
+	uint32_t unit = MAX(l->plain.geo.block, (uint32_t)SECTOR);
+	uint64_t before = off % unit;
 	unsigned char *to = buf;
 	size_t n = 0;
 
+	if (err != 0 || (place != NOWHERE && look_lost(l, place - before -
+	    l->p->src_off, round_up(before + len, unit))))
+		return EIO;
 	for (; len > 0 && err == 0; len -= n, off += n, to += n)
-		err = look_by(l, &l->decrypted, MAX(l->plain.geo.block,
-		    (uint32_t)SECTOR), off, to, len, &n);
+		err = look_by(l, &l->decrypted, unit, off, to, len, &n);
+	l->dead = l->rescued && err != 0;
 	return err;
 }

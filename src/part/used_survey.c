@@ -735,7 +735,7 @@ int
 used_look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 {
 	struct look l;
-	int err = look_open(&l, p, how, known);
+	int err = look_open(&l, p, how, known, false);
 	size_t i;
 
 	if (err != 0)

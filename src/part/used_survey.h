@@ -35,6 +35,10 @@ struct look {
 	const struct used_fs *fs;	/* what is read, of that */
 	unsigned char	*buf;	/* ROOM bytes, aligned */
 	struct map	*known;	/* ranges read, or unreadable; or NULL */
+	bool		 rescued;	/* what is not finished is not read; */
+	bool		 dead;		/* nor by a mapping that failed; */
+	double		 until;		/* nor after that, by clock_seconds();
+					 * or 0 */
 	bool		 target;	/* that can be read: */
 	struct endpoint	 reader;
 	struct lane	 there;
@@ -46,10 +50,12 @@ struct look {
 
 /*
  * "known" is what the target has already, and what could not be read, or NULL.
- * Returns 0 or an errno value; look_close ends it.
+ * "rescued": nothing is read but what it calls finished, and that from the
+ * target, or by an open container.  Returns 0 or an errno value; look_close
+ * ends it.
  */
 int look_open(struct look *, const struct plan *, unsigned how,
-    struct map *known);
+    struct map *known, bool rescued);
 void look_close(struct look *);
 
 /*
@@ -65,7 +71,7 @@ int look_read(void *arg, uint64_t off, void *buf, size_t len);
 int look_read_plain(struct look *, dev_t mapper, uint64_t off, uint64_t place,
     void *buf, size_t len);
 
-/* Whether some of the source could not be read. */
+/* Whether some of the source is not read, as it could not be. */
 bool look_lost(const struct look *, uint64_t off, uint64_t len);
 
 /*

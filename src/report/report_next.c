@@ -122,6 +122,9 @@ losses_lead_to(const struct damage_area *a)
 		    "; these files are affected:";
 	if (damage_all_named(a))
 		return "; no file is affected";
+	if (a->closed)
+		return "; it is encrypted: the same with used=meta, while it "
+		    "is open, names the affected files";
 	return a->command == NULL ? "" : a->more == 0 ?
 	    "; this names the affected files:" :
 	    "; this names the files affected by the first of them:";

@@ -325,6 +325,51 @@ first_used()
 }
 it "reads it in order, with used=meta" first_used
 
+# whole_disk [OPTION...]: a container on all of s, which is the disk
+whole_disk()
+{
+	printf secret >key && dmsetup remove_all && blocks_of "$D" 1 && blocks_of "$T" 2 && blockdev --rereadpt "$D" &&
+	    mapping s "0 131072 linear $D 0" && encrypt /dev/mapper/s "$@"
+}
+# sick NODE: a block of the file home/a on it cannot be read any more
+sick()
+{
+	local -i at
+	mount "$1" m && mkdir m/home && printf 'lost%.0s' {1..5000} >m/home/a && umount m && blockdev --flushbufs /dev/mapper/c &&
+	    at=$(grep -abo lostlost /dev/mapper/c | head -n 1 | cut -d: -f1)/512+$(dmsetup table c | cut -d' ' -f8) && ((at > 32768)) &&
+	    dmsetup suspend s && dmsetup reload s --table "0 $at linear $D 0
+$at 1 error
+$((at + 1)) $((131071 - at)) linear $D $((at + 1))" && dmsetup resume s
+}
+# names NAME: of the file, by reading hardly more than the disk has
+names()
+{
+	local stat was
+	read -r -a stat <"/sys/block/${D#/dev/}/stat"
+	was=${stat[2]}
+	exits 100 "$pardd" if=/dev/mapper/s of="$T" map=map used=meta && says ': 512 bytes in 1 range could not be read; this file is affected:$' &&
+	    grep -qxF "    $1: /home/a" err && read -r -a stat <"/sys/block/${D#/dev/}/stat" &&
+	    ((stat[2] - was < 131072 + 8192)) || fail "$((stat[2] - was)) sectors: $(<err)"
+}
+in_container()
+{
+	whole_disk "$@" && fill /dev/mapper/c && sick /dev/mapper/c && names c
+}
+it "names the file that a rescue has lost in an open container" in_container
+it "... with sectors of 4096 bytes" in_container --sector-size 4096
+once_open()
+{
+	whole_disk && fill /dev/mapper/c && sick /dev/mapper/c &&
+	    exits 100 "$pardd" if=/dev/mapper/s of="$T" map=map && says 'read; it is encrypted: the same with used=meta, while it is open, names the affected files$' &&
+	    ! grep '^    ' err && names c
+}
+it "... and, without used=, says how" once_open
+in_volume()
+{
+	whole_disk && grouped /dev/mapper/c && lvm_of vgchange -ay vg0 && undo lvm_of vgchange -an vg0 &&
+	    fill /dev/vg0/root && sick /dev/vg0/root && names vg0/root
+}
+
 lvm_of()
 {
 	lvm "$1" --config 'devices{use_devicesfile=0 scan="/dev"} global{event_activation=0 locking_dir="/tmp"}
@@ -404,6 +449,7 @@ if type -P lvm >/dev/null; then
 	it "looks into an active LVM group in a container" in_group
 	it "... and into a container in a volume of one" under_group
 	it "... which lies in two pieces" under_group -L+10M
+	it "names the volume in a container of which a rescue has lost a file" in_volume
 	long "tells of a volume of it that grows meanwhile" group_meanwhile lvm_of lvextend -L +3M vg0/root
 	long "... that is moved" group_meanwhile lvm_of pvmove --alloc anywhere -n root /dev/mapper/c:0-2 /dev/mapper/c:34-36
 	long "... whose file system is mounted and changed" group_meanwhile volume_changed

@@ -49,7 +49,7 @@ EACH(set_up, tear_down)
 
 CASE(reads_much_in_parts)
 {
-	assert_int_equal(look_open(&look, &p, 0, NULL), 0);
+	assert_int_equal(look_open(&look, &p, 0, NULL, false), 0);
 	look.base = SKIP;
 	assert_int_equal(look_read(&look, 100, buf, MUCH), 0);
 	assert_memory_equal(buf, bytes[0] + SKIP + 100, MUCH);
@@ -62,7 +62,7 @@ CASE(reads_from_the_target_what_is_there)
 
 	assert_int_equal(map_set(&map, from, there, FINISHED), 0);
 	assert_int_equal(map_set(&map, SIZE / 2, SECTOR, BAD), 0);
-	assert_int_equal(look_open(&look, &p, 0, &map), 0);
+	assert_int_equal(look_open(&look, &p, 0, &map, false), 0);
 	look.base = SKIP;
 	assert_int_equal(look_read(&look, 0, buf, MUCH), 0);
 	assert_memory_equal(buf, bytes[0] + SKIP, from);
