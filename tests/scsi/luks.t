@@ -628,7 +628,7 @@ volume_make()
 	n=$(blockdev --getsz "$node")
 	pick ext4 ext4 ext2 ext4 xfs
 	kind=$picked
-	pick "" "" "" $((n / 2 - RANDOM))
+	pick "" "" "" $((n / 2 - RANDOM % (n / 4)))
 	size=$picked
 	if [[ $kind = xfs ]]; then
 		size=
