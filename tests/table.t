@@ -189,6 +189,18 @@ many_unmountable()
 	sync "$a" && disk_of b 64M 4096 && exits 0 "$pardd" if="$a" of="$dev" table=fix && complete &&
 	    says 'cannot be mounted from [^ ]*: partition 1, 2, ([0-9]+, )*16, 17, \.\.\.$'
 }
+# many_kept COMMAND...: each of 12 partitions has what that makes in a file, and another UUID needs a command
+many_kept()
+{
+	local i
+	disk_of a 40M 512 && { echo 'label: gpt'; for i in {1..12}; do echo size=1MiB; done; } |
+	    sfdisk -q --no-reread --no-tell-kernel "$dev" && a=$dev && truncate -s 1M fs && "$@" fs >made 2>&1 || return
+	for i in $(sfdisk -J "$a" | jq '.partitiontable.partitions[].start'); do
+		dd status=none if=fs of="$a" seek="$i" conv=notrunc || return
+	done
+	sync "$a" && disk_of b 64M 512 && exits 0 "$pardd" if="$a" of="$dev" table=new && complete &&
+	    says 'those of partition 1: swaplabel -U \$\(uuidgen\), ([0-9]: swaplabel -U \$\(uuidgen\), )*\.\.\.$'
+}
 mountable()
 {
 	! unmountable "$@" >said && grep -q '^Table' out && exits 0 "$pardd" if="$a" of="$dev" table=fix && complete &&
@@ -258,6 +270,15 @@ as_large()
 parts_in()
 {
 	partx -rgo NR,START,SECTORS "$1"
+}
+# As many ranges are told as there is room for.
+long_chain()
+{
+	local i
+	disk_of a 64M 4096 && { printf '%s\n' 'label: dos' 'start=1MiB, size=62MiB, type=5'; for i in {1..30}; do echo size=512KiB; done; } |
+	    sfdisk -q --no-reread --no-tell-kernel "$dev" && a=$dev && disk_of b 64M 512 &&
+	    exits 0 "$pardd" if="$a" of="$dev" table=fix && complete && sync "$dev" && sound "$dev" &&
+	    says "so bytes ([0-9]+ to [0-9]+, ){16}\.\.\. of $dev differ from the source$"
 }
 # Two extended partitions: the second has the chain of the first, for its numbers are relative.
 two_chains()
@@ -574,6 +595,7 @@ it "... of many the first" many_unmountable
 given 'command -v mkfs.fat' "no mkfs.fat" it "... FAT" unmountable 4096 mkfs.fat fs
 given 'command -v mkfs.xfs' "no mkfs.xfs" it "... XFS" unmountable 4096 eval 'truncate -s 320M fs && mkfs.xfs -q -f fs'
 it "gives new identifiers with table=new" new_names 512 64M
+it "has commands for as many UUIDs as there is room for, each whole" many_kept mkswap
 it "... on a disk of the same size" new_names 512 40M
 it "... and other sectors" new_names 4096 64M
 it "changes nothing where the table fits" as_it_is
@@ -592,6 +614,7 @@ it "cuts an extended partition on a smaller disk" logical 512 512 33M
 it "... and refuses one that ends before its chain" no_logical
 it "converts the chains of two extended partitions" two_chains 512 4096 96M
 it "... and back" two_chains 4096 512 64M
+it "tells of many logical partitions the first" long_chain
 it "gives an MBR another signature" logical 512 512 64M new
 it "makes a table for each of several targets" several
 it "... also for one that is as large as the source, beside a smaller one" as_large

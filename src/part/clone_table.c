@@ -34,7 +34,6 @@
 enum {
 	SECTOR = 512,		/* bytes of an MBR */
 	SECTOR_MOST = 4096,	/* bytes of any sector */
-	BOOT = 2048,		/* bytes that say what a partition holds */
 
 	H_SIZE = 12, H_CRC = 16, H_SELF = 24, H_OTHER = 32, H_FIRST = 40,
 	H_LAST = 48, H_GUID = 56, H_ENTRIES = 72, H_COUNT = 80, H_EACH = 84,
@@ -71,7 +70,6 @@ struct source_table {
 	uint64_t backup_end;	/* ends */
 	bool	 twice;		/* it ends the source, and is the same as the
 				 * one at the start */
-	unsigned char (*boot)[BOOT];	/* starts of its partitions */
 	struct record record[MBR_LINKS_MOST];	/* of logical partitions */
 	size_t	 records;
 };
@@ -225,8 +223,6 @@ source_refused(const struct source_table *t, const char *why, struct fault *f)
 static int
 source_table_look(struct source_table *t, const struct view *v, struct fault *f)
 {
-	size_t i;
-
 	if (t->parts.wrong[0] != '\0')
 		return source_refused(t, t->parts.wrong, f);
 	if (t->parts.type[0] == '\0')
@@ -241,13 +237,6 @@ source_table_look(struct source_table *t, const struct view *v, struct fault *f)
 		return source_refused(t, "its chain of logical partitions is "
 		    "damaged", f);
 	}
-	t->boot = calloc(t->parts.n + 1, sizeof(*t->boot));
-	if (t->boot == NULL)
-		return fault_errno(f, ENOMEM, "%s: its partition table",
-		    t->name);
-	for (i = 0; i < t->parts.n; i++)
-		if (!table_bytes(v, t->parts.part[i].start, t->boot[i], BOOT))
-			memset(t->boot[i], 0, BOOT);
 	return 0;
 }
 
@@ -286,7 +275,6 @@ source_table_free(struct source_table *t)
 		return;
 	parts_free(&t->parts);
 	free(t->gpt.entries);
-	free(t->boot);
 	free(t);
 }
 
@@ -735,29 +723,6 @@ volume_sector(const unsigned char *start)
 	return 0;
 }
 
-/* List the partitions whose file system cannot be on sectors of this size. */
-static void
-table_find_unmountable(const struct making *m)
-{
-	const char *dots = ", ...";
-	const struct parts *t = &m->src->parts;
-	char *text = m->to->unmountable, one[16];
-	const size_t room = sizeof(m->to->unmountable);
-	bool full = false;
-	uint32_t sector;
-	size_t i;
-
-	for (i = 0; i < t->n && !full; i++) {
-		sector = volume_sector(m->src->boot[i]);
-		if (sector == 0 || sector >= m->to->sector)
-			continue;
-		snprintf(one, sizeof(one), "%s%u", text[0] != '\0' ? ", " : "",
-		    t->part[i].number);
-		full = strlen(text) + strlen(one) + strlen(dots) >= room;
-		strlcat(text, full ? dots : one, room);
-	}
-}
-
 /* Compare partitions with the target.  Returns 0, or -1 with *f. */
 static int
 table_check_parts(const struct making *m)
@@ -769,14 +734,26 @@ table_check_parts(const struct making *m)
 		if (!t->part[i].container && part_end(&t->part[i]) > m->size)
 			return table_too_small(m, t->part[i].number,
 			    part_end(&t->part[i]));
-	table_find_unmountable(m);
 	return 0;
 }
 
-/* What gives each file system another UUID, by partition. */
+/* Add a partition to a list, or ", ..." where that has no room for it. */
 static void
-table_note_renewal(struct clone_table *t, const struct source_table *src,
-    struct endpoint *ep)
+list_add(char *list, size_t room, unsigned number, const char *command)
+{
+	const char *dots = ", ...";
+	char one[80];
+
+	snprintf(one, sizeof(one), "%s%u%s%s", list[0] != '\0' ? ", " : "",
+	    number, command[0] != '\0' ? ": " : "", command);
+	if (strstr(list, dots) == NULL)
+		strlcat(list, strlen(list) + strlen(one) + strlen(dots) < room ?
+		    one : dots, room);
+}
+
+/* What gives a file system another UUID. */
+static void
+renewal_add(struct clone_table *t, unsigned number, const char *type)
 {
 	static const struct { const char *type, *command; } known[] = {
 		{ "ext", "tune2fs -U random" },
@@ -786,19 +763,31 @@ table_note_renewal(struct clone_table *t, const struct source_table *src,
 		{ "swap", "swaplabel -U $(uuidgen)" },
 		{ "crypto_LUKS", "cryptsetup luksUUID --uuid $(uuidgen)" },
 	};
-	size_t room = sizeof(t->renew), at = 0, i, k;
-	const struct part *part;
-	struct volume v;
+	size_t k;
 
-	for (i = 0; i < src->parts.n && at < room; i++) {
-		part = &src->parts.part[i];
-		parts_volume(ep, part->start, part->length, &v);
-		for (k = 0; k < sizeof(known) / sizeof(known[0]); k++)
-			if (!part->container && at < room && strncmp(v.type,
-			    known[k].type, strlen(known[k].type)) == 0)
-				at += (size_t)snprintf(t->renew + at, room - at,
-				    "%s%u: %s", at > 0 ? ", " : "",
-				    part->number, known[k].command);
+	for (k = 0; k < sizeof(known) / sizeof(known[0]); k++)
+		if (strncmp(type, known[k].type, strlen(known[k].type)) == 0)
+			list_add(t->renew, sizeof(t->renew), number,
+			    known[k].command);
+}
+
+/* What has to be said of the file systems, if anything. */
+static void
+table_note_volumes(const struct making *m, struct endpoint *ep)
+{
+	const struct parts *t = &m->src->parts;
+	uint32_t sector;
+	struct volume v;
+	size_t i;
+
+	for (i = 0; i < t->n && (m->fresh || m->to->sector > t->sector); i++) {
+		parts_volume(ep, t->part[i].start, t->part[i].length, &v);
+		sector = volume_sector(v.head);
+		if (sector != 0 && sector < m->to->sector)
+			list_add(m->to->unmountable,
+			    sizeof(m->to->unmountable), t->part[i].number, "");
+		if (m->fresh && !t->part[i].container)
+			renewal_add(m->to, t->part[i].number, v.type);
 	}
 }
 
@@ -826,10 +815,9 @@ clone_table_make(struct clone_table **made, const struct source_table *src,
 		end = MIN(end, (uint64_t)p->dst->geo.room);
 	m.size = end - end % t->sector;
 	t->kind = src->gpt.entries != NULL ? "GPT" : "MBR";
-	if (fresh)
-		table_note_renewal(t, src, p->src);
 	if (table_check_parts(&m) != 0)
 		return -1;
+	table_note_volumes(&m, p->src);
 	return src->gpt.entries != NULL ? gpt_make(&m) : mbr_make(&m);
 }
 

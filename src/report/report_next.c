@@ -204,13 +204,13 @@ static void
 table_moved_note(const struct plan *p)
 {
 	const struct table_write *w = p->table != NULL ? p->table->write : NULL;
-	char text[512];
+	char text[RANGES_SHOWN * 50];
 	uint64_t from, to;
-	size_t at = 0, i;
+	size_t at = 0, n = 0, i;
 
 	if (!clone_table_moves(p))
 		return;
-	for (i = 0; i < p->table->n && at < sizeof(text); ) {
+	for (i = 0; i < p->table->n && n < RANGES_SHOWN; n++) {
 		from = to = w[i].at;
 		for (; i < p->table->n && w[i].at == to; i++)
 			to += w[i].len;
@@ -219,7 +219,8 @@ table_moved_note(const struct plan *p)
 		    ", " : " and ", (ull)from, (ull)(to - 1));
 	}
 	print(stderr, "pardd: note: the partition table was changed, so "
-	    "%s of %s differ from the source", text, p->dst->name);
+	    "%s%s of %s differ from the source", text, i < p->table->n ?
+	    ", ..." : "", p->dst->name);
 	if (p->table->unmountable[0] != '\0')
 		print(stderr, "pardd: note: file systems made for smaller "
 		    "sectors cannot be mounted from %s: partition %s",
