@@ -671,7 +671,7 @@ cut_short()
 in_use()
 {
 	disk_of b 64M 512 && "$tools/part" add "$dev" 2 65536 32768 && until_true 20 test -b "$dev"p2 &&
-	    mke2fs -q -t ext4 "$dev"p2 && mkdir m && mount "$dev"p2 m || return
+	    mke2fs -q -t ext4 -E lazy_itable_init=0 "$dev"p2 && mkdir m && mount "$dev"p2 m || return
 	undo "$tools/part" del "$dev" 2
 	undo umount "$PWD/m"
 	head -c 1M /dev/urandom >a && sync "$dev" && cp b old && exits 101 "$pardd" if=a of="$dev" seek=2048 bs=512 "$@" &&
