@@ -97,7 +97,7 @@ refuses()
 }
 too_small()
 {
-	whole a 512 40M && a=$dev && disk_of b 24M 512 && refuses 'is too small: partition 2 and the table need 25182720' table=fix &&
+	whole a 512 40M && a=$dev && disk_of b 24M 512 && refuses 'is too small: the partitions and their table need 25182720 bytes, and it has 25165824$' table=fix &&
 	    disk_of c 24M 512 && : >c && says .
 }
 no_whole()
@@ -234,7 +234,7 @@ no_logical()
 {
 	disk_of a 64M 512 && a=$dev && printf '%s\n' 'label: dos' 'start=1MiB, size=8MiB' 'start=32MiB, size=16MiB, type=5' |
 	    sfdisk -q --no-reread --no-tell-kernel "$a" && disk_of b 20M 512 &&
-	    refuses 'is too small: its table needs 33554944 bytes, and it has 20971520$' table=fix && disk_of b 33M 512 &&
+	    refuses 'is too small: the partitions and their table need 33554944 bytes, and it has 20971520$' table=fix && disk_of b 33M 512 &&
 	    exits 0 "$pardd" if="$a" of="$dev" table=fix && sync "$dev" && sound "$dev"
 }
 logical()
@@ -696,6 +696,46 @@ table_near()
 {
 	whole a 512 40M && a=$dev && sgdisk -j "$1" "$a" >said && cloned "$a" b 4096 64M table=fix && table_like "$a" "$dev"
 }
+# little NUMBER BYTES
+little()
+{
+	local i
+	for ((i = 0; i < $2; i++)); do
+		printf %b "\\x$(printf %x $(($1 >> 8 * i & 255)))"
+	done
+}
+# header_says OFFSET NUMBER: so does the first GPT of the source, which stays valid
+header_says()
+{
+	dd status=none if="$a" of=head skip=1 count=1 && little "$2" 8 | dd status=none of=head bs=1 seek="$1" conv=notrunc &&
+	    little 0 4 | dd status=none of=head bs=1 seek=16 conv=notrunc &&
+	    head -c 92 head | gzip -c | tail -c 8 | head -c 4 | dd status=none of=head bs=1 seek=16 conv=notrunc &&
+	    dd status=none if=head of="$a" seek=1 conv=notrunc && sync "$a"
+}
+# The table lies behind all partitions: they must not come to lie before what is usable.
+table_behind()
+{
+	whole a 512 40M && a=$dev && table_of "$a" >table.a && dd status=none if="$a" of="$a" skip=2 seek=51200 count=32 conv=notrunc &&
+	    header_says 72 51200 && table_of "$a" | diff table.a - && parts_in "$a" >parts.a && disk_of b 64M "$1" &&
+	    exits 0 "$pardd" if="$a" of="$dev" table=fix && complete && sync "$dev" && table_like "$a" "$dev" &&
+	    parts_in "$dev" | diff parts.a -
+}
+# A partition ends behind what is usable: libblkid does not tell of it, and the kernel has it.
+outside()
+{
+	whole a 512 40M && a=$dev && table_of "$a" >table.a && header_says 48 40000 && cloned "$a" b "$1" 25M table=fix &&
+	    table_of "$dev" | diff table.a - && cmp -i 8M -n 16M a b || return
+	disk_of b 24M "$1" && refuses 'is too small: the partitions and their table need' table=fix
+}
+# A hybrid MBR has a partition that the GPT has not.
+hybrid()
+{
+	whole a 512 40M && a=$dev && { little 131 4 && little 49152 4 && little 4096 4; } |
+	    dd status=none of="$a" bs=1 seek=466 conv=notrunc && sync "$a" && table_of "$a" >table.a || return
+	disk_of b 25M 512 && refuses 'is too small: the partitions and their table need 27262976 bytes, and it has 26214400$' table=fix || return
+	disk_of b 27M 512 && exits 0 "$pardd" if="$a" of="$dev" table=fix && complete && sync "$dev" && table_like "$a" "$dev" &&
+	    cmp -i 24M -n 2M a b
+}
 not_from_there()
 {
 	whole a 512 40M && a=$dev && disk_of b 64M 512 && {
@@ -711,6 +751,11 @@ it "... and before a table that lies farther out" table_apart 512
 it "... also with larger sectors" table_apart 4096
 it "... but not onto the header of larger sectors" table_near 8
 it "... nor to where that begins" table_near 16
+it "keeps partitions usable that lie before their table" table_behind 512
+it "... on larger sectors" table_behind 4096
+it "copies partitions that lie behind what the GPT calls usable" outside 512
+it "... to larger sectors" outside 4096
+it "copies what a hybrid MBR has alone, and refuses a target that has no room for it" hybrid
 it "is for a target from its first byte on" not_from_there
 if command -v mke2fs >/dev/null; then
 	it "clears no partition behind the copy that is mounted" in_use rest=zero

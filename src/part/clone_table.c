@@ -278,13 +278,56 @@ source_table_free(struct source_table *t)
 	free(t);
 }
 
+/* Whether the GPT has a partition in this entry. */
+static bool
+entry_used(const unsigned char *e)
+{
+	static const unsigned char none[GUID];
+
+	return memcmp(e + E_TYPE, none, GUID) != 0;
+}
+
+/* The byte behind its last partition, be it within what is usable or not. */
+static uint64_t
+gpt_end(const struct source_table *t)
+{
+	const struct gpt *g = &t->gpt;
+	uint64_t last = 0;
+	size_t at;
+
+	for (at = 0; at < g->size; at += le32dec(g->header + H_EACH))
+		if (entry_used(g->entries + at))
+			last = MAX(last, le64dec(g->entries + at + E_LAST));
+	return (MIN(last, (uint64_t)INT64_MAX / SECTOR_MOST) + 1) * t->sector;
+}
+
+/* The same of the MBR, which may be a hybrid one. */
+static uint64_t
+mbr_end(const struct source_table *t)
+{
+	uint64_t end = SECTOR;
+	const unsigned char *e;
+	unsigned i;
+
+	for (i = 0; i < 4; i++) {
+		e = mbr_entry(t->mbr, i);
+		if (e[M_TYPE] != 0 && e[M_TYPE] != MBR_GPT &&
+		    mbr_length(e) > 0 && !mbr_extended(e))
+			end = MAX(end, ((uint64_t)mbr_start(e) +
+			    mbr_length(e)) * t->sector);
+	}
+	return end;
+}
+
 uint64_t
 source_table_needs(const struct source_table *t)
 {
-	uint64_t end = t->gpt.entries == NULL ? SECTOR :
-	    le64dec(t->gpt.header + H_FIRST) * t->sector;
+	uint64_t end = mbr_end(t);
 	size_t i;
 
+	if (t->gpt.entries != NULL)
+		end = MAX(MAX(end, gpt_end(t)),
+		    le64dec(t->gpt.header + H_FIRST) * t->sector);
 	for (i = 0; i < t->parts.n; i++)
 		if (!t->parts.part[i].container)
 			end = MAX(end, part_end(&t->parts.part[i]));
@@ -361,18 +404,12 @@ table_uneven(const struct making *m, uint64_t number)
 	    "table as it is", m->src->name, what, m->to->sector, m->dst->name);
 }
 
-/* The same. */
 static int
-table_too_small(const struct making *m, uint64_t number, uint64_t needs)
+table_too_small(const struct making *m, uint64_t needs)
 {
-	char what[64] = "its table needs";
-
-	if (number > 0)
-		snprintf(what, sizeof(what), "partition %llu and the table "
-		    "need", (ull)number);
-	return fault_set(m->f, STATUS_REFUSED, "%s is too small: %s %llu "
-	    "bytes, and it has %llu", m->dst->name, what, (ull)needs,
-	    (ull)m->size);
+	return fault_set(m->f, STATUS_REFUSED, "%s is too small: the "
+	    "partitions and their table need %llu bytes, and it has %llu",
+	    m->dst->name, (ull)needs, (ull)m->size);
 }
 
 /* A random UUID, version 4 (RFC 9562 5.4), in the byte order of a GPT. */
@@ -420,15 +457,18 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 	if (!same && g->entries == 2)
 		g->start = MAX(g->start, round_up(m->src->gpt.size + from *
 		    m->src->sector, m->to->sector) / m->to->sector);
-	if (__builtin_mul_overflow(le64dec(h + H_FIRST),
-	    (uint64_t)m->src->sector, &needs) || needs > INT64_MAX)
-		return table_too_small(m, 0, INT64_MAX);
-	g->first = MAX(howmany(needs, m->to->sector), g->start);
-	if (__builtin_add_overflow(g->first, g->n + 2, &needs) ||
-	    __builtin_mul_overflow(needs, (uint64_t)m->to->sector, &needs))
-		needs = INT64_MAX;
+	if (le64dec(h + H_FIRST) > INT64_MAX / SECTOR_MOST)
+		return table_too_small(m, INT64_MAX);
+	g->first = MAX(howmany(le64dec(h + H_FIRST) * m->src->sector,
+	    m->to->sector), 2);
+	/* partitions may lie before entries that lie farther out */
+	if (!g->apart || g->first >= g->entries)
+		g->first = MAX(g->first, g->start);
+	needs = MAX((MAX(g->first, g->start) + 1) * m->to->sector,
+	    gpt_end(m->src)) + (g->n + 1) * m->to->sector;
+	needs = MAX(needs, mbr_end(m->src));
 	if (m->size < needs)
-		return table_too_small(m, 0, needs);
+		return table_too_small(m, needs);
 	g->backup = m->size / m->to->sector - 1;
 	g->last = g->backup - g->n - 1;
 	if (same && m->src->twice && le64dec(h + H_OTHER) == g->backup)
@@ -440,38 +480,32 @@ gpt_place(const struct making *m, struct plan_gpt *g)
 static int
 gpt_convert(struct making *m, const struct plan_gpt *g, unsigned char *all)
 {
-	static const unsigned char none[GUID];
 	const struct gpt *from = &m->src->gpt;
 	uint32_t each = le32dec(from->header + H_EACH);
 	uint64_t first, last, number;
 	unsigned char *e;
-	int failed = 0;
 
-	for (e = all; failed == 0 && e < all + from->size; e += each) {
-		if (memcmp(e + E_TYPE, none, GUID) == 0)
+	for (e = all; e < all + from->size; e += each) {
+		if (!entry_used(e))
 			continue;
 		number = (uint64_t)(e - all) / each + 1;
 		first = le64dec(e + E_FIRST);
 		last = le64dec(e + E_LAST);
-		if (last < first || last == UINT64_MAX ||
-		    !table_convert(m, first, &first) ||
+		if (last < first || !table_convert(m, first, &first) ||
 		    !table_convert(m, last + 1, &last))
-			failed = table_uneven(m, number);
-		else if (last - 1 > g->last)
-			failed = table_too_small(m, number, (last + g->n + 1) *
+			return table_uneven(m, number);
+		if (first < 2 || (first < g->start && last > g->entries))
+			return fault_set(m->f, STATUS_REFUSED, "%s: partition "
+			    "%llu begins where the table of %s needs the first "
+			    "%llu sectors of %u bytes", m->src->name,
+			    (ull)number, m->dst->name, (ull)g->start,
 			    m->to->sector);
-		else if (first < 2 || (first < g->start && last > g->entries))
-			failed = fault_set(m->f, STATUS_REFUSED, "%s: "
-			    "partition %llu begins where the table of %s needs "
-			    "the first %llu sectors of %u bytes", m->src->name,
-			    (ull)number, m->dst->name,
-			    (ull)g->start, m->to->sector);
 		le64enc(e + E_FIRST, first);
 		le64enc(e + E_LAST, last - 1);
-		if (failed == 0 && m->fresh)
-			failed = guid_fresh(m, e + E_GUID);
+		if (m->fresh && guid_fresh(m, e + E_GUID) != 0)
+			return -1;
 	}
-	return failed;
+	return 0;
 }
 
 /* A header, one of two that name each other. */
@@ -503,7 +537,7 @@ gpt_header(const struct making *m, const struct plan_gpt *g,
 static int
 gpt_guard(struct making *m, unsigned char *mbr)
 {
-	uint64_t span = MIN(m->size / m->to->sector - 1, UINT32_MAX);
+	uint64_t sectors = m->size / m->to->sector, most;
 	unsigned i, others = 0;
 	unsigned char *guard = NULL, *e;
 
@@ -518,8 +552,11 @@ gpt_guard(struct making *m, unsigned char *mbr)
 		return fault_set(m->f, STATUS_REFUSED, "%s has a hybrid MBR, "
 		    "which is not converted to sectors of %u bytes; table=keep "
 		    "copies the table as it is", m->src->name, m->to->sector);
-	if (others == 0 && guard != NULL)
-		le32enc(guard + M_COUNT, (uint32_t)span);
+	if (guard == NULL)
+		return 0;
+	most = MIN(sectors - MIN(mbr_start(guard), sectors), UINT32_MAX);
+	if (others == 0 || mbr_length(guard) > most)
+		le32enc(guard + M_COUNT, (uint32_t)most);
 	return 0;
 }
 
@@ -528,13 +565,11 @@ static int
 gpt_clear(struct making *m, const struct plan_gpt *g)
 {
 	uint32_t is = m->to->sector;
-	uint64_t from = m->src->backup - m->src->backup % is;
+	uint64_t from = MAX(m->src->backup - m->src->backup % is,
+	    gpt_end(m->src));
 	uint64_t end = MIN(round_up(m->src->backup_end, is),
 	    (g->backup - g->n) * is);
-	size_t i;
 
-	for (i = 0; i < m->src->parts.n; i++)
-		from = MAX(from, part_end(&m->src->parts.part[i]));
 	if (m->src->backup == 0 || from < g->start * is || from >= end)
 		return 0;
 	return table_write_add(m, STEP_CLEAR, from, end - from) == NULL ? -1 :
@@ -655,49 +690,44 @@ boot_add(struct making *m, unsigned step, uint64_t at,
 }
 
 /* An extended partition may end behind its last logical one. */
-static bool
+static void
 boot_cut(const struct making *m, unsigned char *mbr)
 {
 	uint64_t sectors = m->size / m->to->sector, start;
 	unsigned char *e = mbr + MBR_ENTRIES;
-	bool cut = false;
 	size_t i;
 
 	for (i = 0; i < 4; i++, e += MBR_ENTRY) {
 		start = mbr_start(e);
 		if (mbr_extended(e) && start < sectors &&
-		    mbr_length(e) > sectors - start) {
+		    mbr_length(e) > sectors - start)
 			le32enc(e + M_COUNT, (uint32_t)(sectors - start));
-			cut = true;
-		}
 	}
-	return cut;
 }
 
 static int
 mbr_make(struct making *m)
 {
 	const struct source_table *src = m->src;
-	bool same = m->to->sector == src->sector, cut;
+	bool same = m->to->sector == src->sector;
+	uint64_t needs = source_table_needs(src);
 	unsigned char *mbr;
 	size_t i;
 
-	for (i = 0; i < src->records; i++) {
-		const struct record *r = &src->record[i];
-
-		if (r->at + src->sector > m->size)
-			return table_too_small(m, 0, r->at + src->sector);
-		if (!same && boot_add(m, STEP_SPARE, r->at, r->sector) != 0)
+	if (needs > m->size)
+		return table_too_small(m, needs);
+	for (i = 0; !same && i < src->records; i++)
+		if (boot_add(m, STEP_SPARE, src->record[i].at,
+		    src->record[i].sector) != 0)
 			return -1;
-	}
 	if (boot_add(m, STEP_START, 0, src->mbr) != 0)
 		return -1;
 	mbr = m->to->write[m->to->n - 1].data;
-	cut = boot_cut(m, mbr);
+	boot_cut(m, mbr);
 	if (m->fresh && getrandom(mbr + M_SIGNATURE, 4, 0) != 4)
 		return fault_errno(m->f, errno, "random numbers for the "
 		    "partition table");
-	if (same && !cut && !m->fresh)
+	if (same && memcmp(mbr, src->mbr, m->to->sector) == 0)
 		table_writes_free(m->to);
 	return 0;
 }
@@ -720,20 +750,6 @@ volume_sector(const unsigned char *start)
 		return be16dec(start + 102);
 	if (le16dec(ext + 56) == 0xef53 && le32dec(ext + 24) < 7)
 		return UINT32_C(1024) << le32dec(ext + 24);
-	return 0;
-}
-
-/* Compare partitions with the target.  Returns 0, or -1 with *f. */
-static int
-table_check_parts(const struct making *m)
-{
-	const struct parts *t = &m->src->parts;
-	size_t i;
-
-	for (i = 0; i < t->n; i++)
-		if (!t->part[i].container && part_end(&t->part[i]) > m->size)
-			return table_too_small(m, t->part[i].number,
-			    part_end(&t->part[i]));
 	return 0;
 }
 
@@ -815,8 +831,6 @@ clone_table_make(struct clone_table **made, const struct source_table *src,
 		end = MIN(end, (uint64_t)p->dst->geo.room);
 	m.size = end - end % t->sector;
 	t->kind = src->gpt.entries != NULL ? "GPT" : "MBR";
-	if (table_check_parts(&m) != 0)
-		return -1;
 	table_note_volumes(&m, p->src);
 	return src->gpt.entries != NULL ? gpt_make(&m) : mbr_make(&m);
 }

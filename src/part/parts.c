@@ -491,13 +491,11 @@ parts_explain(const struct view *v, const unsigned char *mbr, struct parts *t)
 		snprintf(t->wrong, sizeof(t->wrong), "its GPT has entries of "
 		    "%u bytes, and only those of 128 are read",
 		    le32dec(header + 84));
-	else if (has_gpt(v, t->sector, header) &&
-	    le64dec(header + 32) >= v->size / t->sector) {
-		parts_keep_text(t->wrong, sizeof(t->wrong),
-		    "its GPT is made for a larger disk");
-		t->cut = true;
-	} else {
-		parts_keep_text(t->wrong, sizeof(t->wrong),
+	else {
+		t->cut = has_gpt(v, t->sector, header) &&
+		    le64dec(header + 32) >= v->size / t->sector;
+		parts_keep_text(t->wrong, sizeof(t->wrong), t->cut ?
+		    "its GPT is made for a larger disk" :
 		    "its GPT is damaged");
 	}
 }

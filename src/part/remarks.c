@@ -494,9 +494,7 @@ beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
 static bool
 image_named(const char *name)
 {
-	const char *slash = strrchr(name, '/');
-
-	name = slash != NULL ? slash : name;
+	name = path_base(name);
 	return strstr(name, ".img") != NULL || strstr(name, ".iso") != NULL ||
 	    strstr(name, ".raw") != NULL;
 }
