@@ -538,8 +538,8 @@ static int
 gpt_guard(struct making *m, unsigned char *mbr)
 {
 	uint64_t sectors = m->size / m->to->sector, most;
-	unsigned i, others = 0;
 	unsigned char *guard = NULL, *e;
+	size_t i, others = 0;
 
 	for (i = 0; i < 4; i++) {
 		e = mbr + MBR_ENTRIES + MBR_ENTRY * i;
