@@ -250,6 +250,41 @@ hangs()
 it "saves the map at SIGINT while a command hangs" hangs 4
 it "has left the source as it was" unharmed
 
+# ------------------------------------------------------------------- a view
+
+# Files of a dying disk, mounted from its view: each as it was, or an error.
+looks_into()
+{
+	local i equal=0 failed=0
+	fresh
+	mkdir at && "${@:2}" "$SD1" >made 2>&1 && mount -t "$1" "$SD1" at || fail "$(<made)" || return
+	for i in {0..19}; do
+		"$blocks" make at/"$i" 200k "$i" || return
+	done
+	umount at && dd if="$SD1" of=now bs=1M iflag=direct status=none && bad 5000 300
+	undo umount -l "$PWD/v"
+	"$tools/ends" how "$pardd" bs=512 if="$SG1" of="$SD2" map=map view=v rescue=ondemand 2>err &
+	until_true 60 test -s v || fail "$(cat err how; ls -l v 2>&1)" || return
+	dev=$(losetup -f --show -r v) && undo losetup -d "$dev" && undo umount -l "$PWD/at" && mount -r -t "$1" "$dev" at || return
+	for i in {0..19}; do
+		if "$blocks" check at/"$i" 0 0 200k "$i" >said 2>&1; then
+			equal=$((equal + 1))
+		else
+			grep -q 'Input/output' said && failed=$((failed + 1)) || fail "$i: $(<said)" || return
+		fi
+	done
+	((equal > 9 && failed > 0)) || fail "$equal equal, $failed not" || return
+	umount at && losetup -d "$dev" && until_true 10 umount v && until_true 20 grep -q '^exit 100' how && no_faults &&
+	    dd if="$SD2" of=image bs=1M iflag=direct status=none && "$maps" check map now image /tmp/old 0 0 $size
+}
+if able "modprobe -a fuse loop && '$pardd' -d if='$source' of=/tmp/to map=/tmp/map view=/tmp/v" "no FUSE, or no libfuse3"; then
+	given 'modprobe -a vfat nls_cp437 nls_ascii && type -P mkfs.fat' "no FAT" \
+	    it "shows what of a FAT can be read, mounted from the view" looks_into vfat mkfs.fat
+	given 'modprobe ntfs3 && type -P mkntfs' "no NTFS" \
+	    it "... of an NTFS" looks_into ntfs3 mkntfs -F -q -s 512
+	prepare_source "$SD1"
+fi
+
 # Two disks that are called the same: by serial number alone it might be either.
 alike()
 {
