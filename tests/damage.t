@@ -394,7 +394,7 @@ it "needs no backup where unused entries were lost" unused
 no_table()
 {
 	lost_table "$1," "null false null $2" && ! grep '^    ' err &&
-	    says 'the place of its partition table could not be read, nor a backup'
+	    says 'the place of its partition table was not read, nor a backup'
 }
 it "believes no partition table that was not read, and says that it was lost" \
     no_table 512+512,$((end - 512))+512 '1536 3'

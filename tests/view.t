@@ -171,10 +171,10 @@ given_up()
 {
 	local reader
 	bad=$none
-	stuff && viewing "at=1048576+ until=$PWD/go" rescue=ondemand thr=4 || return
+	stuff && viewing "at=1048576+ until=$PWD/go" rescue=ondemand thr=4 progress=1 || return
 	dd if=v of=page bs=4096 skip=300 count=1 status=none "$@" &
 	reader=$!
-	until_true 10 grep -q '^waits' faults && kill -9 $reader && until_true 5 dead $reader && touch go &&
+	until_true 10 grep -q '^waits' faults && until_true 10 grep -q ', a reader waits at 1.2 MB' err && kill -9 $reader && until_true 5 dead $reader && touch go &&
 	    view_page 20 && umount v && over 100
 }
 # While a reader waits for a slow read nobody else has work, and all workers rest.
@@ -499,7 +499,7 @@ refusals()
 	for v in src dst map dir full link /dev/null; do
 		refused view= if=src of=dst map=map view=$v && cmp dst old || return
 	done
-	refused 'view=' if=src of=. map=map view=v && exits 52 "$pardd" if=src of=dst map=map view=none/v && cmp dst old
+	refused 'view= reads the target: \. cannot' if=src of=. map=map view=v && exits 52 "$pardd" if=src of=dst map=map view=none/v && cmp dst old
 }
 it "refuses what cannot be looked into, or with" refusals
 needs can_view -- "not root, no /dev/fuse, or no libfuse3"

@@ -282,7 +282,7 @@ progress_state(const struct plan *p, const struct tally *t, bool live,
 		snprintf(parts->text[AGAIN], PART, "%s to be tried again",
 		    number_si(si, sizeof(si), (double)t->again));
 	if (t->view.waiting > 0)
-		snprintf(parts->text[READER], PART, "a reader waits for %s",
+		snprintf(parts->text[READER], PART, "a reader waits at %s",
 		    number_si(si, sizeof(si), (double)(p->src_off +
 		    t->view.at)));
 	if (t->lost > t->again)

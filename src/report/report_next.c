@@ -185,8 +185,8 @@ report_damage(const struct plan *p, const struct damage *d)
 		    "partitions are those of its GPT",
 		[TABLE_PART] = "a part of its partition table could not be "
 		    "read: there may be more partitions",
-		[TABLE_LOST] = "the place of its partition table could not be "
-		    "read, nor a backup of it",
+		[TABLE_LOST] = "the place of its partition table was not read, "
+		    "nor a backup of it",
 	};
 	size_t i;
 

@@ -461,9 +461,9 @@ viewer_look(const struct plan *p, struct fault *f)
 	if (p->opts->view == NULL)
 		return 0;
 	if (!endpoint_viewable(p->dst) || p->dst->is.probed)
-		return fault_set(f, STATUS_REFUSED, "view= shows what a file "
-		    "or a block device has: %s cannot be read meanwhile",
-		    p->dst->name);
+		return fault_set(f, STATUS_REFUSED, "view= reads the target: "
+		    "%s cannot be read meanwhile, as a file or a block device "
+		    "can", p->dst->name);
 	if (geteuid() != 0)
 		return fault_set(f, STATUS_REFUSED, "view= mounts a file: only "
 		    "root can do that");

@@ -317,7 +317,7 @@ CASE(says_what_is_known_of_partitions)
 	    "ranges\n"));
 	d = (struct damage){ .table = TABLE_LOST };
 	assert_string_equal(SAID(report_damage(&p, &d)), "pardd: /dev/sda: the "
-	    "place of its partition table could not be read, nor a backup of "
+	    "place of its partition table was not read, nor a backup of "
 	    "it\n");
 }
 
