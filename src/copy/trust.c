@@ -355,9 +355,9 @@ pair_compare(struct pair *t, const struct plan *p, struct map *map, uint64_t at,
 	if (pair_agrees(t, p, &s))
 		return true;
 	fault_set(f, STATUS_REFUSED, "%s calls byte %llu of %s finished, but "
-	    "%s differs there: one of them has changed, or been replaced; ? in "
-	    "the map copies it again", p->opts->map, (ull)(p->src_off + s.off),
-	    p->src->name, p->dst->name);
+	    "%s differs there: one has changed, or is another; if both are "
+	    "right, ? in the map copies it again", p->opts->map,
+	    (ull)(p->src_off + s.off), p->src->name, p->dst->name);
 	return false;
 }
 

@@ -180,7 +180,8 @@ mapfile_read_lines(struct mapfile *m, FILE *in, const char *path,
 		return fault_errno(f, ENOMEM, "%s", path);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_REFUSED,
-		    "%s is not a map: line %u %s", path, n, wrong);
+		    "%s is not a map: line %u %s; if it is damaged, "
+		    "%s.bak is the one before", path, n, wrong, path);
 	if (feof(in) == 0)		/* a read error: the rest is unknown */
 		return fault_errno(f, err, "%s", path);
 	return 0;

@@ -423,10 +423,9 @@ maploader_check_target(const struct mapsaver *ms, const struct plan *p,
 		    (long long)p->dst->geo.size);
 	if (since)
 		return fault_set(f, STATUS_REFUSED, "%s was written to since "
-		    "%s was saved, or put back to an older state; if what that "
-		    "calls finished is there, remove its line "
-		    "\"# pardd target\"",
-		    p->dst->name, path);
+		    "%s was saved, put back, or is another; if all that the "
+		    "map calls finished is there, remove its line "
+		    "\"# pardd target\"", p->dst->name, path);
 	return 0;
 }
 
