@@ -298,7 +298,7 @@ in_use()
 	truncate -s 16M img && mke2fs -q -t ext4 img 2>said && mkdir mnt && loop img && mount "$dev" mnt &&
 	    undo umount -l "$PWD/mnt" && page if="$dev" of=new &&
 	    has "Note ${dev#/dev/} is mounted read-write on \\S+mnt: what changes meanwhile" &&
-	    has 'may be copied in part'
+	    has 'may be copied in part' && page if="$dev" of=new map=map && has 'unmount a failing'
 }
 # A table tells places in the sectors of its disk.
 other_sectors()

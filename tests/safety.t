@@ -472,6 +472,7 @@ source_busy()
 	    note note if="$d" of=copy && note note if="$d" of=copy bs=512 skip=6143 &&
 	    note "" if="$d" of=copy bs=512 skip=6144 &&
 	    note "" if="$d" of=copy bs=512 count=2048 && note "" if="$p2" of=copy &&
+	    exits 0 "$pardd" if="$d" of=rescued map=map && says 'unmount a failing disk, and keep the map off it$' &&
 	    exits 0 "$pardd" if="$p1" of=copy status=none && does_not_say note || return
 	umount m && mount -r "$p1" m && note "" if="$p1" of=copy
 } 2>/dev/null

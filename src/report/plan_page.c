@@ -311,8 +311,9 @@ busy_put(const struct sheet *s, const struct plan *p)
 
 	if (safety_source_busy(p, &use, name, sizeof(name)))
 		page_told(s, "Note", "%s is mounted read-write on %.*s: what "
-		    "changes meanwhile may be copied in part", name, NAME,
-		    use.by);
+		    "changes meanwhile may be copied in part%s", name, NAME,
+		    use.by, p->work == WORK_RESCUE ? "; unmount a failing "
+		    "disk, and keep the map off it" : "");
 }
 
 /* What table= makes. */

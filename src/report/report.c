@@ -146,9 +146,10 @@ report_notes(const struct plan *p, bool begun)
 		    (ull)p->bs, p->src->geo.block > 0 ? p->src->name :
 		    p->dst->name);
 	if (safety_source_busy(p, &use, name, sizeof(name)))
-		print(stderr,
-		    "pardd: note: %s is mounted read-write on %s: what "
-		    "changes meanwhile may be copied in part", name, use.by);
+		print(stderr, "pardd: note: %s is mounted read-write on %s: "
+		    "what changes meanwhile may be copied in part%s", name,
+		    use.by, p->work == WORK_RESCUE ? "; unmount a failing "
+		    "disk, and keep the map off it" : "");
 	if (p->opts->sums != NULL)
 		print(stderr, "pardd: note: the signature in %s is not checked",
 		    p->opts->sums);
