@@ -165,7 +165,7 @@ nosweep()
 	bad=2097152+4194304
 	stuff && rescue 100 '' rescue=nosweep "$@" && honest && left=$("$maps" list map '?') &&
 	    [[ $left =~ ^[0-9]+\+[0-9]+ ]] && is '*' '' &&
-	    says 'NOT complete: [0-9]* bytes could not be read, and [0-9]* between them were not tried, with rescue=nosweep; map shows where' &&
+	    says 'NOT complete: [0-9]* bytes could not be read, and [0-9]* between them were not tried, with rescue=nosweep; map shows where, and the same command without it tries the rest$' &&
 	    grep -qx '0x[0-9A-F]* *? *4' map && rescue 100 '' rescue=nosweep "$@" && honest &&
 	    ! faulty read && [[ $("$maps" list map '?') = "$left" ]] &&
 	    rescue 100 '' "$@" && is - "$bad" && is '?*/' '' && honest

@@ -194,12 +194,11 @@ words_of_unswept(struct words *w, const struct reason *r)
 	if (words_unread(w) > 0)
 		words_add(w, "%llu bytes could not be read, and ",
 		    words_unread(w));
-	words_add(w, "%llu %s%s; %s shows where%s", (ull)r->bytes,
-	    words_unread(w) > 0 ? "" : "bytes ", asked ?
-	    "were not asked for, with rescue=ondemand" :
+	words_add(w, "%llu %s%s; %s shows where, and the same command without "
+	    "it %s the rest", (ull)r->bytes, words_unread(w) > 0 ? "" :
+	    "bytes ", asked ? "were not asked for, with rescue=ondemand" :
 	    "between them were not tried, with rescue=nosweep",
-	    w->p->opts->map, asked ? ", and the same command without it reads "
-	    "the rest" : "");
+	    w->p->opts->map, asked ? "reads" : "tries");
 }
 
 static void

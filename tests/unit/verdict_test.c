@@ -230,7 +230,7 @@ CASE(says_how_a_rescue_goes_on)
 	lost(LENGTH / 2, BLOCK, UNTRIED);
 	is(STATUS_UNREADABLE, "NOT complete: 1024 bytes could not be read, and "
 	    "512 between them were not tried, with rescue=nosweep; m shows "
-	    "where");
+	    "where, and the same command without it tries the rest");
 	o.rescue = RESCUE_ONDEMAND;
 	is(STATUS_UNREADABLE, "NOT complete: 1024 bytes could not be read, and "
 	    "512 were not asked for, with rescue=ondemand; m shows where, and "
