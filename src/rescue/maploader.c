@@ -397,6 +397,8 @@ check_source(const struct mapsaver *ms, const struct plan *p, struct fault *f)
 /*
  * Refuse the map if the target is not the one that has what it calls finished:
  * another disk, another place, too short, or written to "since" it was saved.
+ * What is finished outside this copy counts, too, as the map will be of this
+ * target.
  */
 static int
 maploader_check_target(const struct mapsaver *ms, const struct plan *p,
@@ -405,7 +407,7 @@ maploader_check_target(const struct mapsaver *ms, const struct plan *p,
 	const char *path = p->opts->map, *was = ms->file.target;
 	uint64_t end = finished_to(ms, p);
 
-	if (end == 0)
+	if (!any_finished(&ms->file))
 		return 0;
 	if (was != NULL && strcmp(was, MAP_COMPARED) == 0)
 		return fault_set(f, STATUS_REFUSED, "%s was written by "
