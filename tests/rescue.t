@@ -379,7 +379,7 @@ it "copies only what the map of domain= calls finished" limits
 with_gaps()
 {
 	stuff && printf '0 + 1\n0 4096 +\n12288 4096 +\n' >domain &&
-	    refused 'line 3 does not adjoin the one before .domain= may have gaps with rescue=loosedomain.$' \
+	    refused 'line 3 does not adjoin the one before .domain= may have gaps with rescue=loosedomain.;' \
 		if=src of=dst map=map domain=domain && [[ ! -e map ]] &&
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 domain=domain rescue=loosedomain &&
 	    cmp -n 4096 src dst && cmp -i 4096 -n 8192 old dst && cmp -i 12288 -n 4096 src dst && cmp -i 16384 old dst
