@@ -55,11 +55,15 @@ enum { GAPS_RUNS = 16, GAPS_LOWS = 32, GAPS_SCALES = 64, GAPS_ASKS = 64 };
 struct gaps {			/* g: lock */
 	pthread_mutex_t	 lock;
 	struct map	*map;	/* I */
-	uint64_t	 unit, off;	/* I: see gaps_begin */
+	uint64_t	 block, off;	/* I: see gaps_begin */
+	uint64_t	 unit;	/* g: what fails as a whole, as learned: */
+	uint64_t	 edges, ends;	/* g: from exact ends of damage, in
+					 * blocks, ORed, and how many */
+	uint64_t	 lost;	/* g: units of several blocks that failed */
 	uint64_t	 first;	/* I: likewise */
 	/* I while workers run: */
 	uint64_t	 length;	/* of the map */
-	uint64_t	 phase;	/* a block begins at a multiple of unit, less
+	uint64_t	 phase;	/* a unit begins at a multiple of it, less
 				 * phase, in the direction of the rescue */
 	bool		 backwards, bad;
 	unsigned	 words;	/* rescue= */
@@ -107,11 +111,11 @@ struct gaps {			/* g: lock */
 };
 
 /*
- * Begin without gaps, for blocks of "unit" bytes, of which one begins "off"
- * bytes before the first byte of the map.  Before the first error "first" bytes
- * are read at a time.  gaps_end frees it.
+ * Begin without gaps, for blocks of so many bytes; the map begins "off" bytes
+ * behind the start of the disk.  Before the first error "first" bytes are read
+ * at a time.  gaps_end frees it.
  */
-void gaps_begin(struct gaps *, struct map *, uint64_t unit, uint64_t off,
+void gaps_begin(struct gaps *, struct map *, uint64_t block, uint64_t off,
     uint64_t first);
 void gaps_end(struct gaps *);
 

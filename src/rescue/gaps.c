@@ -27,6 +27,9 @@
  * jump may cross several small ones.  Then the next is foretold, and left out
  * without an error: what follows it is read, its ends when little is hoped for.
  *
+ * Where all damage begins and ends at multiples of some KiB, a unit of that size
+ * is read as a block is, and lost as a whole: what failed of it comes last.
+ *
  * Where a piece that failed has been read after all, in small reads (longer
  * ones fail there), the next ones are at once.
  *
@@ -200,7 +203,7 @@ piece_now(const struct gaps *g)
 static uint64_t
 piece_asked(const struct gaps *g, uint64_t most)
 {
-	return piece_now(g) > 2 * (uint64_t)g->unit ? most : g->unit;
+	return piece_now(g) > 2 * g->block ? most : g->block;
 }
 
 static void
@@ -259,7 +262,10 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
     struct gap_piece *p)
 {
 	uint64_t n = piece_now(g), len = gap->end - gap->off;
-	uint64_t blocks = len / g->unit;
+	uint64_t unit = most < g->unit ? g->block : g->unit;
+	bool hopeless = gap_hopeless(g, gap);
+	bool behind = !hopeless && !gap->front && gap->back;
+	uint64_t blocks = len / unit;
 	double hope = gap->kind == GAP_SKIPPED && !gap->urgent ?
 	    gaps_yield(g, gap->kind, gap->was) : gap->hope;
 	uint64_t near = (uint64_t)MIN(hope / NEAR, MOST);
@@ -271,41 +277,44 @@ gap_choose(const struct gaps *g, const struct gap *gap, uint64_t most,
 	    worth * g->error;
 
 	*p = (struct gap_piece){ .gap = *gap, .off = gap->off, .busy = true };
-	if (gap->kind == GAP_FAILED) {
-		n = MAX(gap->was / FINE, g->unit);
-	} else if (gap_hopeless(g, gap)) {
-		n = (g->words & RESCUE_NOSCRAPE) != 0 && gap->status != BAD ?
-		    GAP_SWEEP : g->unit;
+	if (hopeless) {
+		n = gap->status == UNTRIED ? unit : g->block;
+		if ((g->words & RESCUE_NOSCRAPE) != 0 && gap->status != BAD)
+			n = GAP_SWEEP;
+	} else if (gap->kind == GAP_FAILED) {
+		n = gap->was <= g->unit ? g->block : MAX(gap->was / FINE, unit);
 	} else if (!gap_open_ended(gap)) {
 		if (gap->kind == GAP_DEAD)
-			n = g->rest ? g->unit : MIN(n, len / 8);
+			n = g->rest ? unit : MAX(MIN(n, len / 8), unit);
 		p->off = gap->kind == GAP_FRESH ? gap_landing(g, gap, n) :
 		    gap->off + (len - MIN(n, len)) / 2;
 		if (gap->kind == GAP_DEAD && gap->urgent) {
-			n = g->unit;
+			n = unit;
 			p->off = gap->off + len / 8 * 3;
 		}
 		p->off = gaps_block_begin(g, gap->off, gap->end,
 		    gap->end - p->off);
 	} else {
-		n = g->errors > 0 ? MIN(n, MAX(near, g->unit)) : n;
+		n = g->errors > 0 ? MIN(n, MAX(near, unit)) : n;
 		if (brief)
-			n = g->unit;
+			n = unit;
 		if (gap_sharable(gap) && forecast_next(&g->forecast, &next) &&
 		    next.off > gap->off)
 			end = MIN(end, next.off);
-		n -= n % g->unit;	/* as it is from the front */
+		n -= n % unit;	/* as it is from the front */
 		if (!gap->front)
 			p->off = gaps_block_begin(g, gap->off, gap->end,
 			    block > 2 * (double)n ? (uint64_t)block : n);
 	}
 	if (gap->front && gap->off >= g->fine.off && gap->off < g->fine.end)
-		n = g->unit;
+		n = g->block;
 	n = MIN(n, most);
-	if (gap->kind == GAP_FAILED && !gap->front && gap->back)
+	if (gap->kind == GAP_FAILED && behind)
 		p->off = gaps_block_begin(g, gap->off, gap->end, n);
-	p->end = !gap->front && gap->back && gap->end - p->off < MIN(n +
-	    g->unit, most + 1) ? gap->end : gaps_piece_end(g, p->off, end, n);
+	if (n < unit)
+		unit = g->block;
+	p->end = behind && gap->end - p->off < MIN(n + unit, most + 1) ?
+	    gap->end : gaps_piece_end(g, p->off, end, n);
 }
 
 /* Whether the neighbour of a gap in the map is untried. */
@@ -357,10 +366,12 @@ come_to_rest(struct gaps *g)
 {
 	struct map_totals t = map_totals(g->map);
 	bool few = t.untried + t.failed < g->have / FEW && g->dry >= FEW_DRY;
+	bool lost = g->heap[0].status == UNSCRAPED &&
+	    gap_hopeless(g, &g->heap[0]);
 	bool poor = g->heap[0].hope < REST * (double)g->unit &&
 	    g->dry >= DRY + g->errors / DRY;
 
-	if (g->rest || g->bad || (!few && !poor))
+	if (g->rest || g->bad || (!few && !poor && !lost))
 		return false;
 	g->rest = true;
 	g->err = fill_all(g);
@@ -425,7 +436,7 @@ take_first(struct gaps *g, unsigned who, bool calm, uint64_t most,
 
 	if (gap_hopeless(g, gap)) {
 		g->given_up = gap->status != BAD;
-		gap->kind = gap->kind == GAP_FRESH ? GAP_DEAD : gap->kind;
+		gap->kind = gap->kind == GAP_SKIPPED ? gap->kind : GAP_DEAD;
 	}
 	gap_choose(g, gap, most, p);
 	*seg = gaps_mirrored(g, p->off, p->end);
@@ -439,16 +450,16 @@ take_first(struct gaps *g, unsigned who, bool calm, uint64_t most,
 	(void)gaps_put_back(g, &rest);	/* there is room: it was there */
 }
 
-/* --- taking a piece ------------------------------------------------------- */
-
 /* Whether anything is left to be asked for. */
 static bool
-gaps_asked_any(const struct gaps *g)
+asked_any(const struct gaps *g)
 {
 	struct map_totals t = map_totals(g->map);
 
 	return !g->closed && !g->bad && t.untried + t.failed > 0;
 }
+
+/* --- taking a piece ------------------------------------------------------- */
 
 enum gaps_next
 gaps_take(struct gaps *g, unsigned who, bool calm, uint64_t most,
@@ -466,7 +477,7 @@ gaps_take(struct gaps *g, unsigned who, bool calm, uint64_t most,
 	else if (waits)
 		next = GAPS_WAIT;
 	else if ((g->words & RESCUE_ONDEMAND) != 0)
-		next = gaps_asked_any(g) ? GAPS_WAIT : GAPS_NONE;
+		next = asked_any(g) ? GAPS_WAIT : GAPS_NONE;
 	else if ((gap = first_gap(g)) != NULL && calm && !gap_sharable(gap))
 		next = GAPS_ALONE;
 	else if (gap != NULL) {
@@ -488,8 +499,8 @@ gaps_take_on(struct gaps *g, unsigned who, bool calm, uint64_t most,
 	bool is = false;
 
 	pthread_mutex_lock(&g->lock);
-	gap = g->asks > 0 || (g->words & RESCUE_ONDEMAND) != 0 ? NULL :
-	    first_gap(g);
+	gap = g->asks > 0 || (g->words & RESCUE_ONDEMAND) != 0 ||
+	    most < g->unit ? NULL : first_gap(g);
 	if (gap != NULL && !g->backwards && gap->front &&
 	    gap->off == g->piece[who].end && (!calm || gap_sharable(gap))) {
 		gap_choose(g, gap, most, &p);
@@ -506,6 +517,7 @@ gaps_take_on(struct gaps *g, unsigned who, bool calm, uint64_t most,
 int
 gaps_fill(struct gaps *g, const struct gaps_fill *what)
 {
+	uint64_t unit;
 	int err;
 
 	pthread_mutex_lock(&g->lock);
@@ -514,8 +526,9 @@ gaps_fill(struct gaps *g, const struct gaps_fill *what)
 	g->words = what->words;
 	g->rest = g->given_up = what->given_up;
 	g->length = map_totals(g->map).end;
-	g->phase = g->backwards ? (g->unit - (g->length + g->off) %
-	    g->unit) % g->unit : g->off;
+	unit = g->block << UNIT_SHIFT;
+	g->phase = (g->backwards ? unit - (g->length + g->off) % unit :
+	    g->off) % unit;
 	err = g->err = fill_all(g);
 	pthread_mutex_unlock(&g->lock);
 	return err;

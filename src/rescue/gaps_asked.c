@@ -101,7 +101,7 @@ asked_carve(struct gaps *g, uint64_t off, uint64_t end, uint64_t most,
 	}
 	*p = (struct gap_piece){ .gap = gap, .off = off, .busy = true,
 		.end = gaps_piece_end(g, off, end, status == UNTRIED ? most :
-		g->unit) };
+		g->block) };
 	p->gap.off = p->off;
 	p->gap.end = p->end;
 	p->gap.front = gap.front && off == gap.off;
@@ -145,7 +145,7 @@ static struct seg
 asked_blocks(const struct gaps *g, const struct seg *s)
 {
 	struct seg at = gaps_mirrored(g, s->off, s->off + s->len);
-	uint64_t part = (g->phase + at.off) % g->unit, end;
+	uint64_t part = (g->phase + at.off) % g->block, end;
 
 	at.off -= MIN(part, at.off);
 	end = s->len == 0 ? at.off : gaps_block_end(g, gaps_mirrored(g, s->off,

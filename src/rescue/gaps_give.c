@@ -6,6 +6,8 @@
 
 #include <sys/param.h>
 
+#include "cli/opts.h"
+
 enum {
 	TIGHT = 16,		/* 1/TIGHT of a jump need not be known */
 	TRY = 32,		/* errors until one is tried in small reads */
@@ -85,14 +87,20 @@ gaps_mend(struct gaps *g, uint64_t at, bool good)
 			(void)gap_mend(g, &p->gap, at, good);
 }
 
-/* Where a run begins, if it was met in a read of one block; else UINT64_MAX. */
+/*
+ * Where a run begins, if it was met in a read of one block, or unit; else
+ * UINT64_MAX.
+ */
 static uint64_t
 met_by_block(const struct gaps *g, uint64_t met)
 {
-	uint64_t off = met > 0 ? gaps_block_begin(g, 0, met, g->unit) : 0;
+	enum seg_status s = met > 0 ? map_at(g->map, gaps_mirrored(g, met - 1,
+		met).off) : FINISHED;
 
-	return met > 0 && map_at(g->map, gaps_mirrored(g, off, met).off) ==
-	    BAD ? off : UINT64_MAX;
+	if (s == BAD)
+		return gaps_block_begin(g, 0, met, g->block);
+	return s == UNSCRAPED ? gaps_block_begin(g, 0, met, g->unit) :
+	    UINT64_MAX;
 }
 
 /*
@@ -253,6 +261,22 @@ edge_found(struct gaps *g, const struct gap *block)
 	run_known(g);
 }
 
+/*
+ * The exact end of damage, if what is next to it was read.  With nosweep what
+ * is left must be as exact.
+ */
+static void
+learn_edge(struct gaps *g, bool is, uint64_t at, uint64_t next)
+{
+	enum seg_status s = !is || (g->words & RESCUE_NOSWEEP) != 0 ? BAD :
+	    map_at(g->map, gaps_mirrored(g, next, next + 1).off);
+
+	if (s == FINISHED || s == CLAIMED) {
+		g->edges |= (g->phase + at) / g->block;
+		g->ends++;
+	}
+}
+
 /* What has failed is to be read in small reads, unless it is a block. */
 static int
 put_failed(struct gaps *g, const struct gap *gap, uint64_t off, uint64_t end)
@@ -277,6 +301,10 @@ put_failed(struct gaps *g, const struct gap *gap, uint64_t off, uint64_t end)
 		run_known(g);
 	}
 	part.foretold = false;
+	if (part.status == UNTRIED)
+		part.status = UNTRIMMED;
+	if (gap_lose(g, &part))
+		edge_found(g, &part);
 	part.urgent = gap->kind != GAP_FAILED && !g->rest && (g->heals ||
 	    (!g->tried && g->errors >= TRY));
 	g->tried = g->tried || part.urgent;
@@ -284,9 +312,9 @@ put_failed(struct gaps *g, const struct gap *gap, uint64_t off, uint64_t end)
 	    end == g->within.off);
 	if (end == g->within.off)	/* others have crossed its run */
 		g->within.off = off;
-	if (gap->status == UNTRIED)
-		part.status = UNTRIMMED;
 	if (gaps_block_end(g, off) >= end) {
+		learn_edge(g, part.front && off > 0, off, off - 1);
+		learn_edge(g, part.back && end < g->length, end, end);
 		edge_found(g, &part);
 		return map_set(g->map, s.off, s.len, BAD);
 	}
@@ -400,6 +428,8 @@ gaps_give(struct gaps *g, unsigned who, uint64_t good, enum gaps_answer answer)
 	p->busy = false;
 	err = p->gap.asked ? give_asked(g, p, good, answer) :
 	    give_piece(g, p, good, answer);
+	if (good > 0)
+		gaps_learn_unit(g);
 	if (answer == READ_WELL && !p->gap.asked && !p->shared && !p->left &&
 	    p->off == p->gap.off && p->end == p->gap.end) {
 		gaps_mend(g, p->off, true);	/* all of it is read */

@@ -15,6 +15,8 @@ enum {
 	DEAD_PART = 5,		/* 1/DEAD_PART of a dead gap may be good, */
 	FAILED_PART = 20,	/* of a piece that failed, */
 	FORETOLD_PART = 4,	/* and of a block of a foretold run */
+	UNIT_LEAST = 3,		/* a unit has 2^UNIT_LEAST blocks */
+	SURE = 12,		/* bits of chance, that damage has units */
 	HOPELESS = 16,		/* a block for so many errors */
 };
 
@@ -22,14 +24,14 @@ static const double jump_loss = .6;	/* of hope behind a jump that failed, */
 static const double probe_loss = .45;	/* and of a dead gap with a probe */
 
 void
-gaps_begin(struct gaps *g, struct map *map, uint64_t unit, uint64_t off,
+gaps_begin(struct gaps *g, struct map *map, uint64_t block, uint64_t off,
     uint64_t first)
 {
 	static const double part[GAP_KINDS] = { 1, 1, DEAD_PART, FAILED_PART };
 	size_t kind, i;
 
-	*g = (struct gaps){ .map = map, .unit = unit, .off = off,
-		.first = first };
+	*g = (struct gaps){ .map = map, .block = block, .unit = block,
+		.off = off, .first = first };
 	pthread_mutex_init(&g->lock, NULL);
 	clock_condition(&g->moved);
 	for (kind = 0; kind < GAP_KINDS; kind++)
@@ -56,30 +58,33 @@ gaps_mirrored(const struct gaps *g, uint64_t off, uint64_t end)
 uint64_t
 gaps_block_end(const struct gaps *g, uint64_t off)
 {
-	return off + g->unit - (g->phase + off) % g->unit;
+	return off + g->block - (g->phase + off) % g->block;
 }
 
 uint64_t
 gaps_block_begin(const struct gaps *g, uint64_t off, uint64_t end, uint64_t n)
 {
 	uint64_t at = end - off > n ? end - n : off, part;
+	uint64_t unit = n < g->unit ? g->block : g->unit;
 
-	if (n <= g->unit)
+	if (n <= unit)
 		at = end - 1;
-	part = (g->phase + at) % g->unit;
+	part = (g->phase + at) % unit;
 	return at - off > part ? at - part : off;
 }
 
 uint64_t
 gaps_piece_end(const struct gaps *g, uint64_t off, uint64_t end, uint64_t n)
 {
-	uint64_t one = gaps_block_end(g, off), to = off + MIN(n, end - off);
+	uint64_t unit = n < g->unit ? g->block : g->unit;
+	uint64_t one = off + unit - (g->phase + off) % unit;
+	uint64_t to = off + MIN(n, end - off);
 
-	if (n <= g->unit || one >= end)
+	if (n <= unit || one >= end)
 		return MIN(one, end);
 	if (to >= end)
 		return end;
-	return to <= one ? one : to - (g->phase + to) % g->unit;
+	return to <= one ? one : to - (g->phase + to) % unit;
 }
 
 /* --- what is hoped for ---------------------------------------------------- */
@@ -116,12 +121,6 @@ gaps_yield(const struct gaps *g, enum gap_kind kind, uint64_t len)
 	const struct yield *y = &g->yield[kind][scale_of(len)];
 
 	return y->bytes / (y->errors + .05);
-}
-
-bool
-gap_open_ended(const struct gap *gap)
-{
-	return gap->front || gap->back;
 }
 
 static double
@@ -165,14 +164,29 @@ gap_hope(const struct gaps *g, const struct gap *gap)
 	return gap->kind == GAP_DEAD ? MIN(yield, promise_of(gap)) : yield;
 }
 
+/* Whether it lies in one unit, of several blocks. */
+static bool
+gap_in_unit(const struct gaps *g, const struct gap *gap)
+{
+	return g->unit > g->block && (g->phase + gap->off) / g->unit ==
+	    (g->phase + gap->end - 1) / g->unit;
+}
+
+/* Part of a unit that has failed: nothing of it is good. */
+static bool
+gap_lost(const struct gaps *g, const struct gap *gap)
+{
+	return gap->status == UNSCRAPED && gap_in_unit(g, gap);
+}
+
 bool
 gap_hopeless(const struct gaps *g, const struct gap *gap)
 {
-	if (gap->status == BAD)
+	if (gap->status == BAD || gap_lost(g, gap))
 		return true;
 	return !gap_open_ended(gap) && gap->kind != GAP_FAILED &&
 	    (gap->fails >= GAP_PROBES || (gap->end - gap->off <= GAP_SWEEP &&
-	    promise_of(gap) < (double)g->unit / HOPELESS));
+	    promise_of(gap) < (double)g->block / HOPELESS));
 }
 
 /* --- the heap ------------------------------------------------------------- */
@@ -184,6 +198,8 @@ gap_better(const struct gaps *g, const struct gap *a, const struct gap *b)
 
 	if (none != gap_hopeless(g, b))
 		return !none;
+	if (none && gap_lost(g, a) != gap_lost(g, b))
+		return gap_lost(g, b);
 	if (none)
 		return a->off < b->off;
 	return a->hope != b->hope ? a->hope > b->hope : a->age < b->age;
@@ -232,6 +248,57 @@ gaps_settle(struct gaps *g, size_t i)
 {
 	sift_up(g, i);
 	sift_down(g, i);
+}
+
+bool
+gap_lose(struct gaps *g, struct gap *gap)
+{
+	uint64_t n = g->lost + 1;
+
+	if (gap->status == BAD || !gap_in_unit(g, gap) ||
+	    gaps_block_end(g, gap->off) >= gap->end)
+		return false;
+	g->lost = n;
+	if (!gap_open_ended(gap) || (n & (n - 1)) != 0)
+		gap->status = UNSCRAPED;
+	return true;
+}
+
+/* Those that had failed before units were known. */
+static void
+gaps_lose(struct gaps *g)
+{
+	struct gap *gap;
+
+	for (gap = g->heap; gap < g->heap + g->n && g->err == 0; gap++)
+		if (gap->kind == GAP_FAILED && gap->status == UNTRIMMED &&
+		    !g->rest && !gap->urgent &&
+		    gap->was == gap->end - gap->off && gap_lose(g, gap))
+			g->err = map_set(g->map, gaps_mirrored(g, gap->off,
+			    gap->end).off, gap->was, gap->status);
+}
+
+void
+gaps_learn_unit(struct gaps *g)
+{
+	uint64_t unit = g->block;
+	unsigned k = 0;
+	size_t i;
+
+	while (k < UNIT_SHIFT && (g->edges >> k & 1) == 0)
+		k++;
+	if (unit << k < g->unit) {	/* there are none, after all */
+		g->edges = UINT64_MAX;
+		g->rest = false;
+	} else if (k >= UNIT_LEAST && k * g->ends >= SURE) {
+		unit <<= k;
+	}
+	if (unit == g->unit)
+		return;
+	g->unit = unit;
+	gaps_lose(g);
+	for (i = 0; i < g->n; i++)
+		sift_up(g, i);
 }
 
 int

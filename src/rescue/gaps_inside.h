@@ -12,6 +12,7 @@
 enum {
 	GAP_SWEEP = 64 << 10,	/* bytes that are given up at a time, */
 	GAP_PROBES = 16,	/* or after so many in a row that failed */
+	UNIT_SHIFT = 7,		/* a unit has 2^UNIT_SHIFT blocks, at most */
 };
 
 /* A range as the map has it; and the other way round. */
@@ -32,7 +33,11 @@ uint64_t gaps_piece_end(const struct gaps *, uint64_t off, uint64_t end,
     uint64_t n);
 
 /* Whether one of its neighbours is good. */
-bool gap_open_ended(const struct gap *);
+static inline bool
+gap_open_ended(const struct gap *gap)
+{
+	return gap->front || gap->back;
+}
 
 /* Good bytes that a gap promises for each error. */
 double gap_hope(const struct gaps *, const struct gap *);
@@ -46,6 +51,19 @@ void gaps_learn(struct gaps *, enum gap_kind, uint64_t len, uint64_t bytes,
 
 /* These are left: they are read from the first on, block by block. */
 bool gap_hopeless(const struct gaps *, const struct gap *);
+
+/*
+ * A gap has failed as a whole.  Returns whether it is of a unit, of several
+ * blocks.  Then no more is tried there, but by the block, in one of twice as
+ * many each time, whether there are units.
+ */
+bool gap_lose(struct gaps *, struct gap *);
+
+/*
+ * Something was read: the ends of damage that were found before are the
+ * medium's, and units may be learned from them.
+ */
+void gaps_learn_unit(struct gaps *);
 
 /* The hope of gap i of the heap has changed: move it to its place. */
 void gaps_settle(struct gaps *, size_t i);

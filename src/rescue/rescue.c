@@ -565,8 +565,8 @@ know_disk(struct rescue *r, struct job *job)
 	if (n > p->block && n % p->block == 0 && p->chunk % n == 0)
 		r->unit = n;
 	r->rotates = known && d.rotates;
-	gaps_begin(&r->gaps, &job->map, r->unit, ((known ? d.start : 0) +
-	    p->src_off) % r->unit, first_piece(p));
+	gaps_begin(&r->gaps, &job->map, r->unit, (known ? d.start : 0) +
+	    p->src_off, first_piece(p));
 	exclusive_init(&r->exclusive, known && !d.rotates ? SEATS : 1);
 }
 

@@ -182,6 +182,54 @@ CASE(ends_first)
 	trial_end(&t);
 }
 
+/* A disk behind a bridge: each bad sector takes the 64 KiB that it lies in. */
+CASE(learns_what_fails_as_one)
+{
+	enum { UNITS = 2048, BLOCKS = 128 };
+	static struct bad bad[UNITS];
+	uint64_t i, good = UNITS * 64 * KIB;
+	struct trial t;
+	size_t n = 0;
+
+	for (i = 0; i < UNITS; i++) {
+		if (i * 2654435761 / 1048576 % 8 > 0)
+			continue;
+		bad[n].off = i * 64 * KIB;
+		bad[n].end = bad[n].off + 64 * KIB;
+		good -= 64 * KIB;
+		n++;
+	}
+	trial_begin(&t, UNITS * 64 * KIB, bad, n);
+	work_off(&t, (struct gaps_fill){ 0 }, good);
+	assert_in_range(t.errors, n, n * 3 / 2);
+	work_off(&t, (struct gaps_fill){ 0 }, UINT64_MAX);
+	found_exactly(&t);
+	assert_in_range(t.errors, n * BLOCKS, n * (BLOCKS + 2));
+	trial_end(&t);
+}
+
+/* The same, but only for the first half of the disk. */
+CASE(unlearns_what_fails_as_one)
+{
+	enum { RUNS = 80 };
+	struct bad bad[RUNS];
+	struct trial t;
+	uint64_t i, good = 512 * MIB;
+
+	for (i = 0; i < RUNS; i++) {
+		bad[i].off = i * 100 * 64 * KIB + (i < RUNS / 2 ? 0 : i * 37 %
+		    128 * UNIT);
+		bad[i].end = bad[i].off + (i < RUNS / 2 ? 64 * KIB : UNIT);
+		good -= bad[i].end - bad[i].off;
+	}
+	trial_begin(&t, 512 * MIB, bad, RUNS);
+	work_off(&t, (struct gaps_fill){ 0 }, good);
+	assert_in_range(t.errors, RUNS, RUNS * 13 / 4);
+	work_off(&t, (struct gaps_fill){ 0 }, UINT64_MAX);
+	found_exactly(&t);
+	trial_end(&t);
+}
+
 struct met {
 	unsigned	 errors, reads;
 };
