@@ -14,33 +14,8 @@
  * Going on behind a bad area, coming back to what was skipped, giving up,
  * trimming and scraping are nothing but the order that the hopes give.
  *
- * A piece is so small that what one failed read puts out of reach does not
- * matter: 1/SHARE of the bytes read so far for each error.
- *
- * A jump is as long as what was enough for most of the last bad runs; the next
- * one, as what was enough for those of them that were longer than what is known
- * to be bad, or three times as far.  A jump that was enough at once may have
- * been too long: less is remembered, unless a little less is known to fail.
- *
- * Long runs at equal distances are a pattern (pattern.c): after three
- * the exact ends of two are found, and a block between them is tried, for a
- * jump may cross several small ones.  Then the next is foretold, and left out
- * without an error: what follows it is read, its ends when little is hoped for.
- *
- * Where all damage begins and ends at multiples of some KiB, a unit of that size
- * is read as a block is, and lost as a whole: what failed of it comes last.
- *
- * Where a piece that failed has been read after all, in small reads (longer
- * ones fail there), the next ones are at once.
- *
- * A skipped gap with one good end ends in what is bad, so it promises no more
- * than is left of it; it is read by the block where that takes less time than
- * the error that a longer read would meet.
- *
- * At last little is left, or hoped for, and "rest" begins: all ends next to
- * good data are read, by the block, to the first bad one; then a block in the
- * middle of what lies between; what promises next to nothing is read from its
- * first block on.
+ * How long a piece and a jump are, what is foretold and left out, what is read
+ * as a unit, and when the rest begins, has its reasons in src/DESIGN.md.
  *
  * What is in no gap of the heap one worker has.  The map has what has failed at
  * once, and what is good when it is written.
