@@ -489,7 +489,7 @@ claim_export(struct claims *c, struct fault *f)
 {
 	const struct identity *id = &c->plan->dst->id;
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int fd;
+	int fd, err;
 
 	if (id->export == NULL || (id->server == 0 && id->peer[0] == '\0'))
 		return 0;
@@ -498,9 +498,14 @@ claim_export(struct claims *c, struct fault *f)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&name, sizeof(name)) == 0)
 		return claim_keep(c, fd, f);
+	err = errno;
 	close(fd);
-	return (c->over & USE_HELD) != 0 ? 0 : opts_refuse(f, FORCE_HELD,
-	    "%s: another copy is being made to it; end that first", c->name);
+	if ((c->over & USE_HELD) != 0)
+		return 0;
+	return err == EADDRINUSE ? opts_refuse(f, FORCE_HELD, "%s: another "
+	    "copy is being made to it; end that first", c->name) :
+	    opts_refuse(f, FORCE_HELD, "%s: it cannot be held: %s", c->name,
+	    errno_words(err));
 }
 
 /* Separate from claims_take because a struct disk needs much stack. */
