@@ -198,7 +198,7 @@ why_not()
 it "... with its reason" why_not
 why_in_use()
 {
-	"$blocks" make src 64k && truncate -s 9M disk && mke2fs -q disk && loop disk && mkdir mnt && undo umount mnt &&
+	"$blocks" make src 64k && truncate -s 9M disk && mke2fs -q disk && loop disk && mkdir mnt && undo umount "$PWD/mnt" &&
 	    mount "$dev" mnt && why 101 refused refused "\"$dev\"" null '"mounted"' if=src of="$dev" &&
 	    "$pardd" if=src of=/dev/null of="$dev" json=json status=none 2>err
 	has "[.reasons[] | .end, .force] == [\"$dev\", \"mounted\"] and (has(\"targets\") | not)"
