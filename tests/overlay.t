@@ -9,12 +9,12 @@ only plain asan
 # over OPTIONS: an overlay of them at m
 over()
 {
-	mount -t overlay -o "$1" none m && undo umount "$PWD/m"
+	mount -t overlay -o "$1" none m && undo until_true 5 umount "$PWD/m"
 }
 # layers: `low` below `up`, in memory, for an overlay lies on none
 layers()
 {
-	mkdir t && mount -t tmpfs none t && undo umount "$PWD/t" && cd t && mkdir low up work m
+	mkdir t && mount -t tmpfs none t && undo until_true 5 umount "$PWD/t" && cd t && mkdir low up work m
 }
 # overlay: the two at m; a is in the lower one, b in the upper one
 overlay()
@@ -159,7 +159,7 @@ it "is not complete where an overlay flushes nothing, unless sync=0" fleeting
 # spoilt BYTES [GOOD]
 spoilt()
 {
-	layers && make_spoilt "${@:2}" && mkdir fs && mount -o loop,errors=continue img fs && undo umount "$PWD/fs" &&
+	layers && make_spoilt "${@:2}" && mkdir fs && mount -o loop,errors=continue img fs && undo until_true 5 umount "$PWD/fs" &&
 	    mkdir fs/up fs/work && over "lowerdir=$PWD/low,upperdir=$PWD/fs/up,workdir=$PWD/fs/work" &&
 	    "$blocks" make src "$1" && run "$pardd" if=src of=m/dst || return
 	! cmp -s src m/dst || fail "nothing was lost: the case proves nothing"
@@ -251,7 +251,7 @@ if able can_loop "no loop devices"; then
 	two_loops()
 	{
 		overlay && loop m/b && one=$dev && mke2fs -q -F -t ext2 up/b && loop up/b &&
-		    mkdir n && mount "$dev" n && undo umount "$PWD/n" &&
+		    mkdir n && mount "$dev" n && undo until_true 5 umount "$PWD/n" &&
 		    refused 'lie on the same file.*is mounted' if=low/a of="$one"
 	}
 	it "sees two loop devices on the file by its two names" two_loops

@@ -305,7 +305,7 @@ needs '((EUID == 0))' '[[ -c /dev/fuse ]]' 'losetup -f' -- "no root, or no /dev/
 disk()
 {
 	mkdir mnt && truncate -s 8M img && "$tools/simdisk" "$@" img mnt || return
-	undo eval "for i in {1..100}; do umount '$PWD/mnt' && break; sleep 0.1; done"
+	undo until_true 10 umount "$PWD/mnt"
 	loop mnt/disk --direct-io=on
 }
 below()
