@@ -1140,7 +1140,7 @@ ext_names(void *state, struct fs_hits *hits)
 	}
 	s.directories = fs_alloc(e->io, inodes / 8 + 1);
 	s.block = fs_alloc(e->io, e->block);
-	if (!e->io->no_memory) {
+	if (s.directories != NULL && s.block != NULL) {
 		ext_search(&s, NULL, ext_look_at_inode);
 		if (hits->n > 0)
 			ext_search(&s, s.directories, ext_name_all);
