@@ -426,18 +426,24 @@ disk_lost(dev_t node, bool block)
 {
 	static const char *const lost[] = { "cancel", "deleted", "offline",
 		"transport-offline", "deleting", "deleting (no IO)", "dead" };
+	bool known = false, is = false;
 	char state[32];
-	int dir = sysfs_open(block ? "block" : "char", node);
-	bool is = false;
 	size_t i;
+	int dir;
 
-	if (dir < 0)		/* gone, if there is a sysfs */
-		return errno == ENOENT && access("/sys/dev/block", F_OK) == 0;
-	if (sysfs_text(dir, "device/state", state, sizeof(state)) ||
-	    sysfs_text(dir, "../device/state", state, sizeof(state)))
-		for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
-			is = is || strcmp(state, lost[i]) == 0;
-	close(dir);
+	/* twice, as it is taken from /sys/dev before its state is */
+	for (i = 0; i < 2 && !known; i++) {
+		dir = sysfs_open(block ? "block" : "char", node);
+		if (dir < 0)	/* gone, if there is a sysfs */
+			return errno == ENOENT &&
+			    access("/sys/dev/block", F_OK) == 0;
+		known = sysfs_text(dir, "device/state", state,
+		    sizeof(state)) || sysfs_text(dir, "../device/state",
+		    state, sizeof(state));
+		close(dir);
+	}
+	for (i = 0; known && i < sizeof(lost) / sizeof(lost[0]); i++)
+		is = is || strcmp(state, lost[i]) == 0;
 	return is;
 }
 

@@ -231,6 +231,9 @@ CASE(is_lost)
 	has("/sys/block/sda/device/state", "offline\n");
 	assert_true(disk_lost(SDA, true));
 	assert_true(disk_lost(SDA + 1, true));
+	world.failing = 2;		/* its state, as it is taken away */
+	world.err = ENOENT;
+	assert_true(disk_lost(SDA, true));
 	assert_true(disk_lost(SDB, true));
 	world.broken = "8:16";
 	world.err = EMFILE;
