@@ -81,7 +81,7 @@ opened()
 	    grep -q '"volume":"c"' json && left 20 && cloned
 }
 it "leaves out what is free in an open container" opened
-it "... of LUKS1" opened --type luks1
+long "... of LUKS1" opened --type luks1
 it "... with sectors of 4096 bytes" opened --sector-size 4096
 
 by_node()
@@ -136,7 +136,7 @@ partly()
 	table && plain "$part" c --size 65536 && fill /dev/mapper/c && exits 0 "$pardd" if="$D" of="$T" used=only &&
 	    says 'note: partition 2: it is encrypted, and c, its open mapping, .*: copied whole$' && cmp "$D" "$T"
 }
-it "... or plain dm-crypt of a part of it" partly
+long "... or plain dm-crypt of a part of it" partly
 
 # mapping NAME TABLE [OPTION...]: without the name of who made it
 mapping()
@@ -175,12 +175,12 @@ in_another()
 {
 	container && plain /dev/mapper/c d --offset 2048 && copies_whole 'd, which is encrypted, lies on it'
 }
-it "... or a mapping of which nobody says who made it" nameless
-it "... or one of another kind" mirrored
-it "... one that begins with bytes as they are" bytes_first
+long "... or a mapping of which nobody says who made it" nameless
+long "... or one of another kind" mirrored
+long "... one that begins with bytes as they are" bytes_first
 it "... on which several lie" several
-it "... one of which is that of a container" several_of_luks
-it "... or one that lies in another" in_another
+long "... one of which is that of a container" several_of_luks
+long "... or one that lies in another" in_another
 not_in_order()
 {
 	table && fill "$part" && plain "$part" c && exits 0 "$pardd" if="$D" of="$T" used=meta map=map -dv &&
@@ -214,7 +214,7 @@ beside_a_mapping()
 	    mapping c "0 110592 crypt aes-xts-plain64 $key 0 $part 2048" && whole /dev/mapper/l
 }
 it "copies an image whole on whose loop device something encrypted lies" as_file
-it "... a loop device beside that" by_another_loop
+long "... a loop device beside that" by_another_loop
 it "... a mapping below which it lies" beside_a_mapping
 # The first of two stripes, or the part of a mapping, is not the whole file system.
 striped()
@@ -225,7 +225,7 @@ shifted()
 {
 	table && fill "$part" && mapping c "0 110592 linear $part 2048" && copies_whole 'c lies on it, and cannot be looked up'
 }
-it "... one on which a striped mapping lies" striped
+long "... one on which a striped mapping lies" striped
 it "... or one that begins elsewhere" shifted
 
 closed()
@@ -243,7 +243,7 @@ in_use()
 	    exits 0 "$pardd" if="$D" of="$T" used=only &&
 	    says 'note: partition 2 .*: it is mounted read-write on .*: copied whole$'
 }
-it "... one whose file system is mounted" in_use
+long "... one whose file system is mounted" in_use
 
 # maps TABLE [NOTE]: under the container's own name
 maps()
@@ -263,17 +263,17 @@ twin()
 	    rm m/file && umount m && exits 0 "$pardd" if="$D" of="$T" used=only && last_says "$without" &&
 	    says 'note: partition 1 .* not open .*: copied whole$' && cmp -i 5242880 -n 29360128 "$D" "$T"
 }
-it "... one whose mapping is of the same container on another partition" twin
+long "... one whose mapping is of the same container on another partition" twin
 
-it "... one whose mapping is of its own header" maps "0 1024 crypt aes-xts-plain64 $key 0 $part 0"
+long "... one whose mapping is of its own header" maps "0 1024 crypt aes-xts-plain64 $key 0 $part 0"
 another_disk()
 {
 	truncate -s 64M other && loop other && maps "0 79872 crypt aes-xts-plain64 $key 0 $dev 32768" 'not open .*'
 }
 it "... whose mapping is of another disk" another_disk
-it "... whose mapping encrypts only some of it" maps "0 1024 crypt aes-xts-plain64 $key 0 $part 32768
+long "... whose mapping encrypts only some of it" maps "0 1024 crypt aes-xts-plain64 $key 0 $part 32768
 1024 1024 linear $part 33792"
-it "... whose mapping encrypts nothing" maps "0 79872 linear $part 32768"
+long "... whose mapping encrypts nothing" maps "0 79872 linear $part 32768"
 
 # Whoever reads a suspended mapping waits until it is resumed.
 suspended()
@@ -313,10 +313,10 @@ another_key()
 	    --key-file key "$part" new
 }
 it "notices that a container is closed meanwhile" meanwhile cryptsetup close c
-it "... resized" meanwhile reload 's/^0 [0-9]* /0 65536 /'
-it "... mapped to another place" meanwhile reload 's/ 32768\(.*\)/ 40960\1/;s/^0 [0-9]* /0 65536 /'
+long "... resized" meanwhile reload 's/^0 [0-9]* /0 65536 /'
+long "... mapped to another place" meanwhile reload 's/ 32768\(.*\)/ 40960\1/;s/^0 [0-9]* /0 65536 /'
 it "... opened and changed" meanwhile changed
-it "... given another key" meanwhile another_key
+long "... given another key" meanwhile another_key
 
 first_used()
 {
@@ -356,7 +356,7 @@ in_container()
 	whole_disk "$@" && fill /dev/mapper/c && sick /dev/mapper/c && names c
 }
 it "names the file that a rescue has lost in an open container" in_container
-it "... with sectors of 4096 bytes" in_container --sector-size 4096
+long "... with sectors of 4096 bytes" in_container --sector-size 4096
 once_open()
 {
 	whole_disk && fill /dev/mapper/c && sick /dev/mapper/c &&
@@ -444,10 +444,10 @@ bare_mapping()
 it "leaves out what is free where a mapping shows it that nobody uses" bare_mapping
 if type -P lvm >/dev/null; then
 	it "looks into an active LVM group" bare_group
-	it "... one volume of which is encrypted" group_with_plain
+	long "... one volume of which is encrypted" group_with_plain
 	it "copies what is left of a group whole, if something encrypted lies on it" leftover_group
 	it "looks into an active LVM group in a container" in_group
-	it "... and into a container in a volume of one" under_group
+	long "... and into a container in a volume of one" under_group
 	it "... which lies in two pieces" under_group -L+10M
 	it "names the volume in a container of which a rescue has lost a file" in_volume
 	long "tells of a volume of it that grows meanwhile" group_meanwhile lvm_of lvextend -L +3M vg0/root
